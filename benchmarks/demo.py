@@ -24,7 +24,7 @@ from dev.demo import llm, llm_template
 from dev.demo import tools as demo_tools
 from dev.paths import DEV, ROOT
 from dev.servers import mcp_servers
-from services.context import prompt
+from services.llm.transcript import with_language
 from services.mcp.discovery import discovery
 from services.mcp.pool.pool import Pool
 from services.net.egress import EgressPolicy
@@ -134,7 +134,7 @@ class Demo:
             conversation_id=1,
             assistant="Demo Assistant",
             llm=self.llm,
-            system_prompt=prompt.with_language(of_demo("system_prompt"), LANGUAGES[language]),
+            system_prompt=with_language(of_demo("system_prompt"), LANGUAGES[language]),
             history=({"role": "user", "content": question},),
             servers=self.servers,
             tools=self.tools,

@@ -13,7 +13,7 @@ from dev.demo import demo
 from dev.paths import DEV, ROOT
 from dev.progress import DevError, say, warn
 from dev.servers.instance import Instance, prepare_links
-from dev.setup import node, venvs
+from dev.setup import node, odoo_venv
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _setup(_options: argparse.Namespace) -> None:
     node.node_modules()
-    venvs.main()
+    odoo_venv.main()
     prepare_links()
     say(
         "Set up. Next: make demo, make test, make lint, or make odoo ARGS='-i woow_paas_platform --stop-after-init'."
@@ -82,7 +82,7 @@ def _setup(_options: argparse.Namespace) -> None:
 
 def _odoo(options: argparse.Namespace) -> int:
     """odoo-bin with the database of ``DB_NAME`` (default ``dev``) in this checkout's development cluster."""
-    venvs.main()
+    odoo_venv.main()
     instance = Instance("dev", os.environ.get("DB_NAME", "dev"))
     instance.postgres.start()
     try:
@@ -99,12 +99,14 @@ def _odoo(options: argparse.Namespace) -> int:
 
 
 def _i18n(_options: argparse.Namespace) -> int:
-    return subprocess.call([str(venvs.main() / "bin/python"), "-m", "dev.checks.i18n"], cwd=ROOT)
+    return subprocess.call(
+        [str(odoo_venv.main() / "bin/python"), "-m", "dev.checks.i18n"], cwd=ROOT
+    )
 
 
 def _simulate(options: argparse.Namespace) -> int:
     mutants = ["--mutants"] if options.mutants else []
-    program = [venvs.main() / "bin/python", "-m", "sim", options.seeds, *mutants]
+    program = [odoo_venv.main() / "bin/python", "-m", "sim", options.seeds, *mutants]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.call(
         [str(part) for part in program], cwd=ROOT / "tests/core", env=environment

@@ -20,8 +20,11 @@ from ..services.errors import EngineError, ServerTimeout
 from ..services.sentence import _lt
 from ..services.turn.ports import StoreGone
 from ..tools import db, settings
+from .engine import Engine
 from .servers import server_jobs
 from .servers.server_store import ServerStore
+from .servers.tokens import OdooTokens
+from .servers.watch import ServerWatch
 from .traces import collector
 from .turns.store import OdooStore
 from .web.slots import at_most
@@ -81,9 +84,6 @@ def runner():
             raise EngineError(ENDS)
         if _process.runner is None:
             from ..services.turn.queue.runner import Runner, executor  # noqa: PLC0415
-            from .engine import Engine  # noqa: PLC0415
-            from .servers.tokens import OdooTokens  # noqa: PLC0415
-            from .servers.watch import ServerWatch  # noqa: PLC0415
 
             large.keep_little()
             options = settings.get()

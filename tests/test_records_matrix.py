@@ -15,7 +15,7 @@ from odoo.tests import new_test_user, tagged
 from ..runtime.records import executor, mentions, write
 from ..runtime.records.changes import Changes
 from ..runtime.records.reach import Reach
-from ..services.records.access import Access
+from ..services.records.catalog import Access
 from ..services.records.errors import RecordError
 from ..tools import rehearsal
 from .common import AiCase

@@ -10,7 +10,7 @@ from dev.checks import api_table
 from dev.paths import ADDON, ADDONS, DEV, ROOT, VENV, link
 from dev.progress import say
 from dev.servers.instance import prepare_links
-from dev.setup import node, venvs
+from dev.setup import node, odoo_venv, venvs
 
 # Checks of pylint-odoo that do not fit this addon.
 NOT_OURS = (
@@ -88,7 +88,7 @@ def oca() -> int:
 
 def _set_up() -> None:
     node.node_modules()
-    venvs.main()
+    odoo_venv.main()
     prepare_links()
 
 

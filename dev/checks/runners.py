@@ -26,7 +26,7 @@ from dev.processes import die_with_parent
 from dev.progress import DevError, say, step
 from dev.servers import addon, odoo_log
 from dev.servers.instance import Instance, prepare_links
-from dev.setup import chromium, daemons, environments, node, venvs
+from dev.setup import chromium, daemons, environments, node, odoo_venv, venvs
 
 RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
@@ -132,7 +132,7 @@ def set_up(chosen: Sequence[str]) -> None:
         if "conformance" in chosen:
             waiting.append(pool.submit(node.node, conformance.NODE))
         node.node_modules()
-        venvs.main()
+        odoo_venv.main()
         for part in waiting:
             part.result()
     prepare_links()

@@ -18,7 +18,7 @@ from dev.progress import DevError, say, step, warn
 from dev.servers import addon, mcp_servers
 from dev.servers.instance import Instance
 from dev.servers.odoo_server import OdooProcess
-from dev.setup import daemons, node, venvs
+from dev.setup import daemons, node, odoo_venv, venvs
 
 DATABASE = "woow_demo"
 HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults
@@ -123,7 +123,7 @@ class Demo:
             mcp = pool.submit(venvs.extra, "mcp")
             try:
                 node.node_modules()
-                venvs.main()
+                odoo_venv.main()
                 mcp.result()
                 if model:
                     model.result()

@@ -8,7 +8,7 @@ everybody, so that the model has read them when it is asked.
 import json
 from typing import NamedTuple
 
-from services.context.prompt import LANGUAGE
+from services.llm.transcript import LANGUAGE
 
 
 class Language(NamedTuple):

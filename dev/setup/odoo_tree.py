@@ -7,7 +7,7 @@ from pathlib import Path
 from dev.cache import build_once
 from dev.paths import cache_home
 from dev.progress import DevError, say, step, warn
-from dev.setup import debian
+from dev.setup import debian, node
 
 TESTED_VERSION = "19.0.0+dfsg-1"
 ASSET_PACKAGES = (
@@ -92,8 +92,6 @@ def _download(entry: Path) -> list[Path]:
 
 
 def _add_selfie_segmentation(entry: Path) -> None:
-    from dev.setup import node
-
     target = entry / "tree/usr/lib/python3/dist-packages/odoo/addons" / SELFIE_FILE
     if target.exists():
         return

@@ -10,41 +10,14 @@ from pathlib import Path
 
 from dev.cache import build_once, digest
 from dev.commands import run
-from dev.paths import REQUIREMENTS, ROOT, VENV, link
+from dev.paths import REQUIREMENTS
 from dev.progress import DevError, step
-from dev.setup import apt, odoo_tree
+from dev.setup import apt
 
 # The interpreter behind any environment that this code itself runs in, so that the cache's names stay the same.
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 # Options of pip only: the index and its certificates are the person's own set-up.
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
-
-
-def main() -> Path:
-    """The environment with Odoo, the addon's requirements and the developers' tools, as ``.dev/venv``."""
-    odoo = odoo_tree.odoo_path()
-    files = [
-        ROOT / "requirements.txt",
-        REQUIREMENTS / "odoo.txt",
-        REQUIREMENTS / "dev.txt",
-        REQUIREMENTS / "constraints.txt",
-    ]
-
-    def build(entry: Path) -> None:
-        requirements = [flag for name in files[:-1] for flag in ("-r", name)]
-        create(entry)
-        run(
-            [entry / "bin/python", *PIP, *requirements, "-c", files[-1]],
-            what="Installing Python packages",
-        )
-        run([entry / "bin/python", "-m", "pip", "check"], what="Checking the Python packages")
-        site = next((entry / "lib").glob("python3*/site-packages"))
-        (site / "odoo-19.pth").write_text(f"{odoo}\n")
-
-    with step("Installing Python packages for Odoo, the addon and the tests"):
-        entry = build_once(_name("venv", files, str(odoo)), build)
-    link(entry, VENV)
-    return VENV
 
 
 def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
@@ -60,10 +33,10 @@ def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
         run([entry / "bin/python", "-m", "pip", "check"], what=f"Checking {requirements.name}")
 
     with step(f"Installing {requirements.name}"):
-        return build_once(_name(f"venv-{kind}", [requirements]), build)
+        return build_once(name_of(f"venv-{kind}", [requirements]), build)
 
 
-def _name(kind: str, files: list[Path], *more: str) -> str:
+def name_of(kind: str, files: list[Path], *more: str) -> str:
     """The cache entry's name; comments in the files do not count."""
     lines = [re.sub(r"\s*#.*", "", file.read_text(), flags=re.M) for file in files]
     return f"{kind}-{digest(sys.version, PYTHON, *lines, *more)}"
@@ -90,7 +63,7 @@ def _made_by_venv(entry: Path) -> bool:
 
 def _made_by_virtualenv(entry: Path) -> None:
     shutil.rmtree(entry)
-    helper = entry.with_name(f"{entry.name}-virtualenv")
+    helper = entry.withname_of(f"{entry.name}-virtualenv")
     run([PYTHON, *PIP, "--target", helper, "virtualenv"], what="Fetching virtualenv")
     run(
         [PYTHON, "-m", "virtualenv", "--quiet", entry],

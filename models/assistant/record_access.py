@@ -10,7 +10,7 @@ from odoo import api, fields, models, tools
 from odoo.exceptions import ValidationError
 
 from ...services.records import actions, reach
-from ...services.records.access import Access
+from ...services.records.catalog import Access
 from ...services.records.errors import unknown
 
 FLAGS = {
@@ -405,7 +405,7 @@ class RecordAccess(models.Model):
         return {name.strip() for name in (self.hidden_fields or "").split(",") if name.strip()}
 
     def _access(self):
-        """:return: `services.records.access.Access`"""
+        """:return: `services.records.catalog.Access`"""
         self.ensure_one()
         operations = {"read", *(name for flag, name in FLAGS.items() if self[flag])}
         released = dict.fromkeys(actions.ACTIONS.get(self.model, ()) if self.can_act else (), 0)

@@ -3,7 +3,7 @@ from datetime import timedelta
 from odoo import api, fields, models
 
 from ...services import text
-from ...services.documents.limits import MAX_CHARACTERS
+from ...services.documents.const import MAX_CHARACTERS
 from ...services.documents.reader import UNITS
 from ...services.llm import files
 from ...tools import limits

@@ -4,9 +4,10 @@ from odoo import api, fields, models
 from odoo.tools import SQL
 
 from ...services import text
-from ...services.context import budget, prompt, summary
+from ...services.context import budget, summary
 from ...services.errors import UnsupportedFile
 from ...services.llm import dialect, files, thinking
+from ...services.llm.transcript import with_language
 from ...services.records import catalog
 from ...services.records import mentions as record_mentions
 from ...services.render import markdown
@@ -122,7 +123,7 @@ class AiTurn(models.Model):
             conversation_id=self.channel_id.id,
             assistant=assistant.name,
             llm=llm,
-            system_prompt=prompt.with_language(self._system_prompt(), self._language_name()),
+            system_prompt=with_language(self._system_prompt(), self._language_name()),
             history=(question,),
             servers=tuple(servers.values()),
             tools=(

@@ -533,7 +533,7 @@ class ToolCall(models.Model):
         return catalog.TOOLS.get(self.tool_name) if self.records else None
 
     def _record_line(self):
-        """`services.records.access.Access` of the assistant to the model of the call, or None."""
+        """`services.records.catalog.Access` of the assistant to the model of the call, or None."""
         return self.turn_id._record_access().get((self.arguments or {}).get("model"))
 
     def _effect_on_records(self):

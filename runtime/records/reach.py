@@ -11,8 +11,7 @@ from odoo.fields import Domain
 from odoo.models import MAGIC_COLUMNS
 
 from ...services.records import reach, render
-from ...services.records.access import Access
-from ...services.records.catalog import VERBS
+from ...services.records.catalog import VERBS, Access
 from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
 from ...services.sentence import _lt

@@ -16,7 +16,7 @@ from odoo.service import server
 from odoo.tools import config
 
 from ...tools import db, settings
-from .. import process
+from .. import engine, process
 from ..metrics import exporter
 from ..web import outage, pool_timeout
 from . import listeners
@@ -37,8 +37,6 @@ def registry_loaded(dbname: str) -> None:
         _follow_workers()
         _outlive_outages()
         if _is_master() and settings.get().in_process_runner:
-            from .. import engine  # noqa: PLC0415
-
             engine.preload()
         if request:  # in a worker: the first one for this database, which the master has not loaded
             _warm_streams_later(dbname)

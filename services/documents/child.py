@@ -15,7 +15,7 @@ import signal
 import sys
 from importlib import import_module
 
-from . import limits, office, problems
+from . import const, office, problems
 
 READERS = {"pdf": "pdf", "docx": "word", "pptx": "slides", "xlsx": "sheets"}
 # Python imports them by name when they are needed first, which would be too late.
@@ -39,7 +39,7 @@ def main(calls: bytes) -> None:
         _shut(calls)
         count, pages = reader.read(data)
         _say(kind=kind, count=count)
-        room = limits.MAX_CHARACTERS
+        room = const.MAX_CHARACTERS
         for text in pages:
             _say(text=text[:room])
             room -= len(text)
@@ -56,10 +56,10 @@ def main(calls: bytes) -> None:
 
 def _limit() -> None:
     os.nice(10)
-    signal.alarm(int(limits.WALL_SECONDS) + 1)  # also where nobody waits any more
+    signal.alarm(int(const.WALL_SECONDS) + 1)  # also where nobody waits any more
     for what, most in (
-        (resource.RLIMIT_AS, limits.MEMORY),
-        (resource.RLIMIT_CPU, limits.CPU_SECONDS),
+        (resource.RLIMIT_AS, const.MEMORY),
+        (resource.RLIMIT_CPU, const.CPU_SECONDS),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):

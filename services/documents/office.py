@@ -3,7 +3,7 @@
 import io
 import zipfile
 
-from .limits import MAX_ENTRIES, MAX_UNZIPPED
+from .const import MAX_ENTRIES, MAX_UNZIPPED
 from .problems import Encrypted, TooComplex, Unreadable, Unsupported
 
 CONTENT_TYPES = "[Content_Types].xml"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pypdfium2
 import pypdfium2.raw
 
-from .limits import MAX_PAGES
+from .const import MAX_PAGES
 from .problems import Encrypted, Unreadable
 
 

@@ -31,7 +31,7 @@ from ..errors import (
     UnsupportedFile,
 )
 from ..sandbox import seccomp
-from . import limits
+from . import const
 
 MIMETYPES = {
     "pdf": "application/pdf",
@@ -110,7 +110,7 @@ class _Places:
     def take(self, person: Hashable):
         """:raises ReaderBusy: none has become free"""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._has_one_for(person), limits.PATIENCE):
+            if not self._changed.wait_for(lambda: self._has_one_for(person), const.PATIENCE):
                 raise ReaderBusy
             self._held.append(person)
         try:
@@ -121,7 +121,7 @@ class _Places:
                 self._changed.notify_all()
 
     def _has_one_for(self, person):
-        return len(self._held) < limits.READERS and person not in self._held
+        return len(self._held) < const.READERS and person not in self._held
 
 
 _places = forks.renewed(_Places())
@@ -212,7 +212,7 @@ def _output(process: subprocess.Popen) -> bytes:
 
     :raises FileTooComplex: it is too much, or takes too long
     """
-    said, end = bytearray(), time.monotonic() + limits.WALL_SECONDS
+    said, end = bytearray(), time.monotonic() + const.WALL_SECONDS
     output = process.stdout.fileno()
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
@@ -221,6 +221,6 @@ def _output(process: subprocess.Popen) -> bytes:
             if not part:
                 return bytes(said)
             said += part
-            if len(said) > limits.MAX_OUTPUT:
+            if len(said) > const.MAX_OUTPUT:
                 raise FileTooComplex(detail="the reader said too much")
     raise FileTooComplex(detail="the reader took too long")

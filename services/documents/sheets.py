@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import openpyxl
 
-from .limits import MAX_CHARACTERS, MAX_PAGES
+from .const import MAX_CHARACTERS, MAX_PAGES
 
 
 def read(data: bytes) -> tuple[int, Iterator[str]]:

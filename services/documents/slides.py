@@ -6,7 +6,7 @@ from itertools import islice
 
 import pptx
 
-from .limits import MAX_PAGES
+from .const import MAX_PAGES
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"

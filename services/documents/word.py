@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import docx
 
-from .limits import MAX_CHARACTERS, MAX_PAGES
+from .const import MAX_CHARACTERS, MAX_PAGES
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from .. import const
 from .. import text as texts
-from ..documents import limits, pictures, reader
+from ..documents import pictures, reader
+from ..documents.const import MAX_PIXELS
 from ..errors import FileTooComplex, UnsupportedFile
 
 MAX_BYTES = 8 * 1024 * 1024  # of one file
@@ -77,7 +78,7 @@ def read(name: str, data: bytes, person: Hashable) -> Reading:
     if not mimetype:
         raise UnsupportedFile
     if mimetype in PICTURES:
-        if pictures.pixels(data) > limits.MAX_PIXELS:
+        if pictures.pixels(data) > MAX_PIXELS:
             raise FileTooComplex
         return Reading(mimetype, "picture")
     text = _decoded(data) or ""

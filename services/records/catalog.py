@@ -5,7 +5,8 @@ Their definitions are part of every request to a model: all together stay below 
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..sentence import _lt
@@ -70,6 +71,23 @@ class RecordTool:
             definition=self.definition,
             records="write" if self.is_write else "read",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What an administrator lets an assistant do with one model.
+
+    :ivar operations: see `Operation`
+    :ivar hidden: names of fields that are left out
+    :ivar asks: the person is asked before each change
+    :ivar actions: ids of the released server actions by their names; 0 for a standard one, see `actions.ACTIONS`
+    """
+
+    model: str
+    operations: frozenset[str] = frozenset({"read"})
+    hidden: frozenset[str] = frozenset()
+    asks: bool = True
+    actions: Mapping[str, int] = field(default_factory=dict)
 
 
 TEXT, INT, BOOL = ({"type": kind} for kind in ("string", "integer", "boolean"))

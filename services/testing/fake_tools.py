@@ -4,10 +4,7 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .fake_mcp import FakeMcp
+from typing import Any
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
 OBJECT = {"type": "object", "properties": {}}
@@ -17,7 +14,7 @@ OBJECT = {"type": "object", "properties": {}}
 class Call:
     """One request on its way through the fake."""
 
-    fake: "FakeMcp"
+    fake: Any  # the `FakeMcp`
     id: Any
     session: str
     params: dict[str, Any]

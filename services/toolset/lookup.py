@@ -6,20 +6,22 @@ so whoever takes the turn up offers the same.
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import text
 from ..specs import OWN_RECORDS, CallResult, ServerSpec, ToolSpec
 from . import definition
-from .fusion import fused
 from .index import ToolIndex
 from .words import of_query, words
 
 MAX_QUERIES = 8
 MAX_FOUND = 8  # tools of one query
 DEPTH = 100  # places of a ranking that is joined with another
+# k: how little the first places count more than later ones. The paper has 60 for rankings of a thousand;
+# of eight places that a model is shown, the first count more.
+SMOOTHING = 10
 MEANING = 1_200  # characters of a description that say what a tool means
 ABOUT = 120  # characters of a description in a list
 LINE = 200  # characters of a server's line in the catalogue at most
@@ -236,3 +238,16 @@ def _line(owner: str, tools: Sequence[ToolSpec], limit: int) -> str:
             break
         line, mark = f"{line}{mark}{word}", ", "
     return line
+
+
+def fused(rankings: Sequence[Sequence[int]], limit: int) -> list[int]:
+    """Reciprocal rank fusion: one ranking of several (Cormack, Clarke and Buettcher, SIGIR 2009).
+
+    >>> fused([[1, 2, 3], [3, 4]], 3), fused([[2, 1]], 5)
+    ([3, 1, 2], [2, 1])
+    """
+    scores: dict[int, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, number in enumerate(ranking, 1):
+            scores[number] += 1 / (SMOOTHING + place)
+    return sorted(scores, key=lambda number: (-scores[number], number))[:limit]

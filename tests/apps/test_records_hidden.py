@@ -24,7 +24,7 @@ from ...runtime.records import aggregate, executor, mentions, vals, write
 from ...runtime.records.reach import Reach
 from ...services.records import conditions
 from ...services.records import reach as limits
-from ...services.records.access import Access
+from ...services.records.catalog import Access
 from ...services.records.errors import RecordError
 from ..common import AiCase
 

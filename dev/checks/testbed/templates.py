@@ -14,7 +14,7 @@ from dev.progress import DevError
 from dev.servers import addon
 from dev.servers.instance import Instance
 from dev.servers.postgres import Postgres
-from dev.setup import odoo_tree, venvs
+from dev.setup import odoo_tree, odoo_venv
 
 TEMPLATE = "woow_template"
 WITHOUT_ADDON = "woow_without_addon"
@@ -42,7 +42,7 @@ def prepare_template(instance: Instance, *, fresh: bool) -> None:
 
     No setting of the operator helps the Odoo tests: whoever runs them elsewhere has none either.
     """
-    venvs.main()
+    odoo_venv.main()
     instance.write_config({"screenshots": REPORTS / "screenshots"})
     stamp = instance.folder / f"{instance.database}.installed"
     if fresh:

@@ -12,7 +12,7 @@ import samples
 from processor_time import moments
 
 from services import errors, packages
-from services.documents import limits, pictures, reader
+from services.documents import const, pictures, reader
 from services.sandbox import seccomp
 
 LOCKED = "EncryptedPackage".encode("utf-16-le")
@@ -45,7 +45,7 @@ def test_sheets_are_read_by_row():
 def test_of_a_long_document_the_first_pages_are_read():
     document = reader.read(samples.pdf(*(f"Page {number}" for number in range(500))))
     assert document.count == 500
-    assert len(document.pages) == limits.MAX_PAGES
+    assert len(document.pages) == const.MAX_PAGES
 
 
 def test_of_much_text_the_beginning_is_read():
@@ -57,7 +57,7 @@ def test_of_much_text_the_beginning_is_read():
         lambda xml: xml.replace(b"<w:body>", b"<w:body>" + many),
     )
     document = reader.read(file)
-    assert sum(map(len, document.pages)) == limits.MAX_CHARACTERS
+    assert sum(map(len, document.pages)) == const.MAX_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_bomb_costs_its_own_process(file):
     began = time.monotonic()
     with pytest.raises(errors.FileError):
         reader.read(file)
-    assert time.monotonic() - began < limits.WALL_SECONDS + 5
+    assert time.monotonic() - began < const.WALL_SECONDS + 5
 
 
 def test_a_page_of_any_size_is_only_read():
@@ -173,7 +173,7 @@ class Evil:
             "program": lambda: subprocess.run(["/bin/true"], stdin=0, stdout=1, stderr=2),
             "environment": lambda: os.environ["PATH"],
             "signal": lambda: os.kill(os.getppid(), 0),
-            "limits": lambda: resource.setrlimit(resource.RLIMIT_NPROC, (9, 9)),
+            "const": lambda: resource.setrlimit(resource.RLIMIT_NPROC, (9, 9)),
             "memory": lambda: _of_parent(libc.process_vm_readv),
             "foreign memory": lambda: _of_parent(libc.process_vm_writev),
             "trace": lambda: _done(libc.ptrace(0x4206, os.getppid(), None, None)),
@@ -254,7 +254,7 @@ while True: pass
 @pytest.mark.parametrize("does", [BUSY, "import time; time.sleep(60)"], ids=["busy", "idle"])
 def test_a_reader_that_hangs_is_ended(monkeypatch, does):
     monkeypatch.setattr(reader, "START", does)
-    monkeypatch.setattr(limits, "WALL_SECONDS", 3.0)
+    monkeypatch.setattr(const, "WALL_SECONDS", 3.0)
     began = time.monotonic()
     with pytest.raises(errors.FileTooComplex):
         reader.read(b"%PDF-1.4")
@@ -284,7 +284,7 @@ def slow(monkeypatch):
         return [b'{"kind": "pdf", "count": 1}', b'{"text": "One"}', b'{"end": true}']
 
     monkeypatch.setattr(reader, "_said_of", read_slowly)
-    monkeypatch.setattr(limits, "PATIENCE", 0.01)
+    monkeypatch.setattr(const, "PATIENCE", 0.01)
     threads = []
 
     def begin(person):
@@ -302,7 +302,7 @@ def slow(monkeypatch):
 
 
 def test_the_third_waits_for_a_place(slow):
-    for person in range(limits.READERS):
+    for person in range(const.READERS):
         slow.begin(person)
     with pytest.raises(errors.ReaderBusy):
         reader.read(b"%PDF", "another")
@@ -349,7 +349,7 @@ def test_a_picture_says_how_large_it_is(data, expected):
 @pytest.mark.parametrize("filler", [b"\xff", b"\xff\x01", b"\xff\xe0\0\x02"])
 def test_a_picture_that_hides_its_size_is_not_searched_for_long(filler):
     data = b"\xff\xd8" + filler * (8 * 1024 * 1024 // len(filler))
-    assert pictures.pixels(data) > limits.MAX_PIXELS
+    assert pictures.pixels(data) > const.MAX_PIXELS
     assert moments(lambda: pictures.pixels(data), 0.05)
 
 

@@ -1,6 +1,6 @@
 """What the engine adds to an assistant's instructions."""
 
-from services.context.prompt import with_language
+from services.llm.transcript import with_language
 
 
 def test_the_language_stands_last_and_instructions_stay_a_common_prefix():
