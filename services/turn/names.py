@@ -23,7 +23,6 @@ RECORD_PREFIX = f"{RECORD}{SEPARATOR}"
 _SERVER_LENGTH = 24  # characters that a server's name may take of an alias that is too long
 _HASH_LENGTH = 8  # hexadecimal digits
 
-_NUMBERED = re.compile(r"(.*?)((?:#[0-9]+)*)", re.DOTALL)  # a name as `server_names` makes it
 LEGAL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 SYSTEM, OWN, OTHERS = range(
@@ -147,8 +146,10 @@ def _hashed(server: str | None, tool: str, copy: int = 0) -> str:
 def _prefix(server: str | None) -> str:
     if server is None:
         return RECORD
-    name, numbers = _NUMBERED.fullmatch(server).groups()
-    slug = _slug(name, "server") + numbers.replace("#", "_")
+    name, mark, number = server.rpartition("#")
+    if mark and number.isascii() and number.isdecimal():  # as `server_names` makes it
+        return f"{_prefix(name)}_{number}"
+    slug = _slug(server, "server")
     is_reserved = f"{slug}{SEPARATOR}".lower().startswith(RECORD_PREFIX)
     return f"mcp_{slug}" if is_reserved else slug
 
