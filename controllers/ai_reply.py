@@ -49,7 +49,7 @@ def _assistant(assistant_id):
 
 
 def _request(assistant, question, tools):
-    """What the engine gets to know; the conversation is nobody's."""
+    """Make the engine's request; the conversation belongs to no user."""
     # sudo: ai.assistant - the caller may chat with it; prompt and secrets go to the engine only
     assistant = assistant.sudo()
     servers, problems = tools.server_id._server_specs(request.env.user)

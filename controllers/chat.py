@@ -18,7 +18,7 @@ ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 
 
 def _writes_nothing(*_args):
-    """Whether a replica may answer: of none that may lag, a page asks for what it has just written. Without one, Odoo's
+    """True if a replica may answer: none that may lag, as a page asks for what it has just written. Without one, Odoo's
     tests refuse what a GET would write."""
     return not config["db_replica_host"]
 
@@ -64,7 +64,7 @@ def visible_service(service_id):
 
 
 def message_text(content, *, may_be_empty=False):
-    """What is sent; only files and commands may come without a text."""
+    """The text of a message; only files and commands may come without one."""
     content = content.strip()
     if not content and not may_be_empty:
         raise ApiError(400, "empty_message", request.env._("Write a message first."))
@@ -77,7 +77,7 @@ def active_companies():
 
 
 def is_in_browser():
-    """Whether a person looks at the answers, who tells what was seen; programs have a key."""
+    """True if a browser asks, where a person sees the answers and reports it; programs have a key."""
     return "Authorization" not in request.httprequest.headers
 
 
@@ -194,7 +194,7 @@ class ChatController(http.Controller):
         return request.make_json_response(channel._conversation_data(), status=201)
 
     def _record(self, values):
-        """What the conversation is about; a model that the caller may not read does not exist."""
+        """The record that the conversation is about; a model that the caller may not read does not exist."""
         model, res_id = values["res_model"], values["res_id"]
         if not model and not res_id:
             return None
@@ -269,7 +269,7 @@ class ChatController(http.Controller):
 
     @http.route("/api/ai/turns/<int:turn_id>", **READ)
     def turn(self, turn_id):
-        """What became of a turn, with its calls."""
+        """State and result of a turn, with its calls."""
         turn = turn_or_404(turn_id)
         return turn._ended_data()
 

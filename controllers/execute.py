@@ -196,7 +196,7 @@ class _RequestedCall:
         return error
 
     def answer(self, executed):
-        """What 001 calls an ``ExecuteToolResponse``; runs after the request's end."""
+        """The ``ExecuteToolResponse`` of document 001; runs after the request's end."""
         result, raw = executed.result, executed.raw
         data = {"success": not result.is_error, "outcome": result.outcome}
         if raw is not None:

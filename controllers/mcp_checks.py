@@ -46,7 +46,7 @@ class McpCheckController(http.Controller):
 
     @http.route(list(COMMAND), methods=["POST"], **ROUTE)
     def command(self, conversation_id=None, assistant_id=None):
-        """What a slash command about the chat's servers answers: ``{title, rows: [{name, about}]}``."""
+        """Answer a slash command about the chat's servers: ``{title, rows: [{name, about}]}``."""
         values = body("Command")
         wanted = values["server_ids"]
         if conversation_id is not None:

@@ -59,7 +59,7 @@ def service_or_404(service_id):
 
 
 def owner_vals(cloud_service_id, scope=None):
-    """Where a new server goes: to a service, to everybody (administrators), else to the caller alone."""
+    """Owner columns of a new server: a service, everybody (administrators), else the caller alone."""
     if scope == "system":
         return {"scope": "system", "cloud_service_id": False, "owner_user_id": False}
     if cloud_service_id:
@@ -179,7 +179,7 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/templates/import", methods=["POST"], **ROUTE)
     def import_templates(self):
-        """What cannot be a template is told and costs only itself."""
+        """Import templates; an invalid entry is reported and costs only itself."""
         templates, notes = request.env[TEMPLATE]._import_templates(body("TemplateFile"))
         if not templates:
             raise ApiError(422, "nothing_imported", notes[0]["message"], details={"notes": notes})

@@ -103,7 +103,7 @@ class OAuthController(http.Controller):
 
     @http.route("/my/ai/sign-ins", readonly=READ["readonly"], **PAGE)
     def page(self, id=None, **_query):
-        """What the person has signed in to; with an `id` also what became of that one."""
+        """The page of the user's sign-ins; with an `id` also the result of that one."""
         if not id:
             return self._page({})
         sign_in = request.env[SIGN_IN].browse(int(id) if id.isdecimal() else 0).exists()
@@ -114,7 +114,7 @@ class OAuthController(http.Controller):
         return self._page({"result": sign_in, "server": server})
 
     def _spec(self, server, sign_in):
-        """How the server is asked, None if it cannot be: the sign-in says why."""
+        """The `ServerSpec`, None if the server cannot be asked: the sign-in says why."""
         try:
             return server._server_spec()
         except ConfigError as error:
@@ -148,7 +148,7 @@ class OAuthController(http.Controller):
         CLIENT, type="http", auth="public", methods=["GET"], readonly=True, save_session=False
     )
     def client(self):
-        """Who this Odoo is to authorization servers (OAuth Client ID Metadata Document)."""
+        """Metadata of this Odoo for authorization servers (OAuth Client ID Metadata Document)."""
         # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
         base = request.env[SERVER].sudo().get_base_url()
         document = {

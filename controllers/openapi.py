@@ -10,6 +10,6 @@ class OpenApiController(http.Controller):
         "/api/mcp/openapi.json", type="woow_ai", auth="none", methods=["GET"], readonly=True
     )
     def openapi(self):
-        """What the routes take and give, for programs; holds nothing of this database."""
+        """The OpenAPI document of the routes; holds nothing of this database."""
         version = get_manifest("woow_paas_platform")["version"]
         return document(version, request.httprequest.url_root.rstrip("/"))

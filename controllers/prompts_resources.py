@@ -138,7 +138,7 @@ class PromptsResourcesController(http.Controller):
 
     @http.route([f"{CONVERSATION}/complete", f"{NEW_CHAT}/complete"], methods=["POST"], **ROUTE)
     def complete(self, **where):
-        """What the beginning of an argument may become; it is asked while a person types."""
+        """Completions for an argument, requested while a person types."""
         query = query_of(**where)
         values = body("Completion")
         if bool(values["prompt"]) == bool(values["uri"]):

@@ -48,7 +48,7 @@ def _require(**parameters):
 class RetrievalController(http.Controller):
     @http.route(f"{PREFIX}/kn/get_action_info", methods=["POST"], **ROUTE)
     def get_action_info(self):
-        """What can be done with one object, as functions for a model."""
+        """Functions for a model that act on one object."""
         account = self._account()
         kn_id, at_id = self._query("kn_id"), self._query("at_id")
         identity = body("Identity")["unique_identity"]

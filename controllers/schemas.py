@@ -668,7 +668,7 @@ WORDS = {
 
 
 def misfit(value, schema):
-    """What a value of a request must be, None if it is that: the keywords that bodies use.
+    """The required form of a value, None if it has it: the keywords that bodies use.
 
     >>> misfit("x", INT), misfit([1], _list(TEXT)), misfit("sse", TRANSPORT)
     ('an integer', 'a list, each item of it a string', None)

@@ -112,7 +112,7 @@ def _load(engine):
 
 
 def see_the_end():
-    """Whoever listens may be called to run turns in the very moment in which the process ends."""
+    """Register the end of the process: listeners may be called to run turns in the very moment in which it ends."""
     with _process.lock:
         if not _process.sees_its_end:
             _process.sees_its_end = True

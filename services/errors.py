@@ -70,12 +70,12 @@ class EngineError(Exception):
 
     @property
     def outline(self) -> str:
-        """What whoever uses a server may read of it: nothing of this host, its files or its environment."""
+        """Message for users of a server: nothing of this host, its files or its environment."""
         return str(self)
 
     @property
     def inside(self) -> str:
-        """What an administrator may read besides: where in our own network it happened."""
+        """Network detail for administrators: where in our own network it happened."""
         return ""
 
 
@@ -142,7 +142,7 @@ class SandboxUnavailable(ConfigError):
 
 
 class ServerFileError(ConfigError):
-    """What is wrong with the file, and where: its name, the line and the key."""
+    """A fault in the file, with the file's name, the line and the key."""
 
     code = "server_file"
 

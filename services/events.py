@@ -80,7 +80,7 @@ def conversation_summary(
 
 
 def steered(turn_id: int, content: str, message_id: int | None = None) -> Event:
-    """What the person has sent meanwhile has entered the turn.
+    """Event of a message that has entered the running turn.
 
     :param turn_id: the turn that the message would have started
     """
@@ -223,7 +223,7 @@ def confirm_required(round_: int, *, max_rounds: int, expires_at: str | None) ->
 
 
 def round_confirmed(round_: int, *, decision: str, by: str) -> Event:
-    """What the history keeps of it: question and decision in one."""
+    """Event of a decided round for the history: question and decision in one."""
     return {
         "type": "confirm_required",
         "id": round_id(round_),

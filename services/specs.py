@@ -59,7 +59,7 @@ class LlmSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthSpec:
-    """How tokens for a server are had. `key` names the credential in the host's token store.
+    """OAuth of a server. `key` names the credential in the host's token store.
 
     The client is the registered one (`client_id`, given out by `client_issuer`), else the document at
     `client_metadata_url`, else one that is registered on the way. With `private_key` (PEM) the client
@@ -80,7 +80,7 @@ class OAuthSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
-    """What a program has of this host, see `services/sandbox`.
+    """Access of a program to this host, see `services/sandbox`.
 
     :ivar required: whether it does not start where the host allows no sandbox
     :ivar network: whether it has this host's
@@ -143,7 +143,7 @@ class ServerSpec:
 
     @property
     def asker(self) -> tuple[str, int]:
-        """Whose share of a process its requests are taken from."""
+        """Holder of the share of a process that its requests are taken from."""
         return self.realm, self.person
 
     @property
@@ -240,12 +240,12 @@ class ToolSpec:
 
     @property
     def is_hosts(self) -> bool:
-        """Whether the host answers itself and not a server."""
+        """True if the host answers itself and not a server."""
         return bool(self.records) or not (self.id or self.server_id)
 
     @property
     def origin(self) -> list[Any]:
-        """What makes it the same tool under any alias, as JSON."""
+        """Identity of the tool under any alias, as JSON."""
         kind = "records" if self.records else "tool" if self.operation is None else "operation"
         return [kind, self.id, self.server_id, self.action_id, self.definition]
 
@@ -257,7 +257,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredTool:
-    """What `tools/list` said about one tool. `warnings` are (code, excerpt), see `definition_scan`."""
+    """One tool of `tools/list`. `warnings` are (code, excerpt), see `definition_scan`."""
 
     name: str
     title: str = ""
@@ -305,7 +305,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """How much a request to the model may hold: `limit` tokens, 0 if nobody measures it.
+    """Context limit of a request to the model: `limit` tokens, 0 if it is not measured.
 
     `ratio` is how many tokens the provider counts for one that is estimated, `summary` about how many of the history
     are a summary. `is_command`: nothing is asked but to sum up.
@@ -404,7 +404,7 @@ class ToolCall:
 
     @property
     def server_name(self) -> str:
-        """Whose tool it is, for people; empty for one of ours."""
+        """Name of the tool's server, for people; empty for one of ours."""
         if self.server is not None:
             return self.server.name
         return OWN_RECORDS if self.tool is not None and self.tool.records else ""
@@ -412,7 +412,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """What became of one call. `text` is for the LLM (capped), `display` for the person.
+    """Result of one call. `text` is for the LLM (capped), `display` for the person.
 
     `whole` is all of a text that was cut; `warning` a sentence for the person about an answer that is odd.
     """
@@ -466,7 +466,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
-    """How `run_turn` ended. `error` is set for state "failed" only.
+    """End of `run_turn`. `error` is set for state "failed" only.
 
     A turn that waits does so for the calls without a result, or, with `confirm`, for the word to begin that round.
     """

@@ -201,7 +201,7 @@ def quoted(content: Any, limit: int) -> str:
 
 
 def instructions(content: Any) -> str:
-    """What a server tells of itself."""
+    """Instructions of a server."""
     return cap(clean(content[: 2 * INSTRUCTIONS]), INSTRUCTIONS) if isinstance(content, str) else ""
 
 

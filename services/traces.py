@@ -43,7 +43,7 @@ class Tracer(Protocol):
         """
 
     def carrier(self, told: Told) -> dict[str, str]:
-        """What tells another program whose child its spans are (W3C Trace Context)."""
+        """Headers that make another program's spans children of ours (W3C Trace Context)."""
 
 
 class _Installed:
@@ -54,7 +54,7 @@ class _Installed:
 
 
 class Span:
-    """What happens until it is left, in the task that has entered it and those that begin there."""
+    """Span from its entry to its exit, in the task that has entered it and those that begin there."""
 
     __slots__ = ("_has_failed", "_token", "_told")
 
@@ -74,7 +74,7 @@ class Span:
         self._told.end()
 
     def note(self, facts: Facts) -> None:
-        """What there is nothing to say of is left out."""
+        """Note attributes; empty ones are left out."""
         self._told.note({name: fact for name, fact in facts.items() if fact not in (None, "")})
 
     def fail(self, error: BaseException | str) -> None:
@@ -212,7 +212,7 @@ def opening(spec: ServerSpec) -> Span:
 
 
 def note_request(method: str, transport: str, protocol_version: str) -> None:
-    """That the current span is an MCP request, too, see `mcp.client` of the conventions."""
+    """Mark the current span as an MCP request, too, see `mcp.client` of the conventions."""
     if (span := _current.get()) is not NOTHING:
         span.note(
             {
@@ -224,7 +224,7 @@ def note_request(method: str, transport: str, protocol_version: str) -> None:
 
 
 def note_answer(answered_by: str, finish_reason: str, usage: Mapping[str, int]) -> None:
-    """What the model that the current span asks has told of its answer."""
+    """Note what the model of the current span has reported of its answer."""
     if (span := _current.get()) is not NOTHING:
         reason = text.one_line(finish_reason, MAX_NAME)
         span.note(

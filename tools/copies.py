@@ -94,7 +94,7 @@ def _keep(cr, here) -> None:
 
 
 def _is_copy(cr, known, here) -> bool:
-    """Whether the database that ran the turns last lives on, or nobody can know."""
+    """True if the database that ran the turns last lives on, or it cannot be known."""
     cluster, number, name = _parts(known)
     here_cluster, here_number, _name_here = _parts(here)
     is_told = bool(cluster and here_cluster)

@@ -91,7 +91,7 @@ def patience() -> float:
 
 
 def line_to(dbname: str) -> dict:
-    """What `psycopg2.connect` needs."""
+    """Arguments of `psycopg2.connect`."""
     return {**sql_db.connection_info_for(dbname)[1], **LINE}
 
 
@@ -287,7 +287,7 @@ def typed_errors(dbname):
 
 
 def passes(error: psycopg2.Error) -> bool:
-    """Whether it says that PostgreSQL cannot be reached, or cannot do this now; False if it never will."""
+    """True if PostgreSQL cannot be reached, or cannot do this now; False if it never will."""
     if is_of_replica(error):
         return True
     if error.pgcode is None:
@@ -298,14 +298,14 @@ def passes(error: psycopg2.Error) -> bool:
 
 
 def is_of_replica(error: psycopg2.Error) -> bool:
-    """Whether a server said it that only reads, until it is promoted: to a write, or to the begin of a transaction."""
+    """True if the server is a replica that only reads, until it is promoted: for a write, or the begin of a transaction."""
     if isinstance(error, FeatureNotSupported):
         return "recovery" in str(error)
     return isinstance(error, ReadOnlySqlTransaction) or error.pgcode == "25006"
 
 
 def is_gone(dbname) -> bool:
-    """Whether PostgreSQL answers, and knows no such database or no such addon in it."""
+    """True if PostgreSQL answers, and knows no such database or no such addon in it."""
     try:
         is_there = _ask("postgres", "SELECT 1 FROM pg_database WHERE datname = %s", dbname)
         return not is_there or not _ask(dbname, "SELECT to_regclass(%s)", TABLE)
@@ -314,7 +314,7 @@ def is_gone(dbname) -> bool:
 
 
 def is_of_other_version(dbname) -> bool:
-    """Whether PostgreSQL answers, and the database was last updated by another version of the addon."""
+    """True if PostgreSQL answers, and the database was last updated by another version of the addon."""
     query = "SELECT latest_version FROM ir_module_module WHERE name = %s"
     try:
         return _ask(dbname, query, ADDON) != get_manifest(ADDON)["version"]
@@ -363,7 +363,7 @@ class _Cursor(sql_db.Cursor):
         return super().execute(query, params, log_exceptions)
 
     def rollback(self):
-        """Where the connection is lost nothing is left to undo, and an error before this one says why."""
+        """Roll back; where the connection is lost nothing is left to undo, and an error before this one says why."""
         with contextlib.suppress(psycopg2.Error):
             return super().rollback()
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Host(Protocol):
-    """What a process does for models; nothing here waits for a server."""
+    """Services of the process for models; nothing here waits for a server."""
 
     def registry_loaded(self, dbname: str) -> None:
         """Begin to listen where this kind of process does so without a request."""
@@ -38,7 +38,7 @@ class Host(Protocol):
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
     def record_models(self, turn: Any) -> str:
-        """What a model is told of Odoo's models that this turn's person may read, see `runtime/records/known.py`."""
+        """Model summary of the records that this turn's person may read, see `runtime/records/known.py`."""
 
     def record_name(self, turn: Any, record: Any) -> str:
         """Name of a record of this turn's person for the model, without what the assistant hides."""

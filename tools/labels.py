@@ -1,4 +1,4 @@
-"""What people call things of Odoo."""
+"""Names of things of Odoo, as people read them."""
 
 
 def of_model(model):

@@ -39,7 +39,7 @@ def least(name: str) -> int:
 
 
 def is_on(env, name: str) -> bool:
-    """Whether an administrator has switched this on."""
+    """True if an administrator has switched this on."""
     # sudo: ir.config_parameter - one of our own switches, no secret
     return env["ir.config_parameter"].sudo().get_param(PREFIX + name) == "True"
 

@@ -8,7 +8,7 @@ OFF = "off"
 
 
 def is_on_by_operator() -> bool:
-    """What ``[mcp] enabled`` says; nothing in a database overrules it."""
+    """The operator's ``[mcp] enabled``; nothing in a database overrules it."""
     return server_files.current().enabled
 
 

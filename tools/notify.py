@@ -35,7 +35,7 @@ def _process_id(pid: int) -> str:
 
 
 def token(dbname: str, secret: str | None) -> str:
-    """What a database is called on the channel, which other tenants may hear."""
+    """Name of a database on the channel, which other tenants may hear."""
     return hashlib.sha256(f"{dbname} {secret}".encode()).hexdigest()[:16]
 
 
@@ -55,7 +55,7 @@ def _notes(cr) -> Notes:
 
 
 def _publish(name: str, notes: Notes) -> None:
-    """What was committed stays so, and others follow the commit, too."""
+    """Publish; what was committed stays so if that fails, and others follow the commit, too."""
     try:
         if notes:
             host.current().publish(name, notes)
@@ -80,7 +80,7 @@ def server_off(cr, server_id: int) -> None:
 
 
 def server_well(cr, server_id: int) -> None:
-    """Somebody has seen the server well: no process goes on leaving it alone."""
+    """Tell all processes that the server was seen well, so that none goes on leaving it alone."""
     _send(cr, "server_well", server_id)
 
 

@@ -40,7 +40,7 @@ class NotThere(Refusal):
 
 
 class BadInput(Refusal):
-    """What was given has a wrong form."""
+    """Input of a wrong form."""
 
     code = "invalid_field"
 
@@ -52,11 +52,11 @@ class Locked(Refusal):
 
 
 class TooLarge(Refusal):
-    """What was given has more bytes than is taken."""
+    """Input of more bytes than is taken."""
 
 
 class Unsupported(Refusal):
-    """What was given is of a kind that nothing here can use."""
+    """Input of a kind that nothing here can use."""
 
 
 class TooLate(Refusal):
@@ -84,4 +84,4 @@ class TooManyTurns(TooOften):
 
 
 class Broken(Refusal):
-    """What an administrator has set up cannot work."""
+    """A configuration that cannot work."""

@@ -242,7 +242,7 @@ def columns_of(model) -> list[str]:
 
 
 def linked(record, field) -> list[int]:
-    """What the database holds of a relation, archived records and those of others too."""
+    """Rows of a relation in the database, archived records and those of others too."""
     record.env.cr.execute(
         SQL(
             "SELECT %s FROM %s WHERE %s = %s ORDER BY 1",
@@ -277,7 +277,7 @@ def _references(cr, table):
 
 
 class Statements:
-    """What the transaction has written, as PostgreSQL counts it, beside what the ORM has told of.
+    """Writes of the transaction, as PostgreSQL counts them, beside those that the ORM has told of.
 
     :ivar told: ``{(table, "created" | "changed" | "deleted"): rows}`` of the ORM's own statements
     :ivar free: tables that other statements have written; None among them is one that cannot be told
@@ -333,7 +333,7 @@ class Statements:
             _drop_later(cr.postrollback, before[1])
 
     def _places(self, execute, env, table):
-        """Where the rows lie that are compared as a whole, whoever writes them: an update moves a row."""
+        """Places of the rows that are compared as a whole, whoever writes them: an update moves a row."""
         ids = self._recorder.rows_of(table, env)
         if not ids:
             return {}
@@ -349,7 +349,7 @@ class Statements:
         return _counted(cr) - self._before - self.told
 
     def is_unknown(self, table):
-        """Whether a statement has written this table of which nobody can tell what it does."""
+        """True if a statement of unknown effect has written this table."""
         return table in self.free or None in self.free
 
 
@@ -362,14 +362,14 @@ def _text_of(query, cr):
 
 
 def _is_effect(written):
-    """Whether a statement that writes no table by its first words may do something all the same."""
+    """True if a statement that writes no table by its first words may have an effect all the same."""
     if _READS.match(written):  # what stands behind it, too
         return bool(_CALLS.search(written) or (";" in written and _DOES.search(written)))
     return not (_JOINED.match(written) and not _DOES.search(written))
 
 
 def _is_told(frame, kind=None):
-    """Whether a statement comes from where the ORM tells of it, or from sequences, whose numbers are told."""
+    """True if a statement comes from where the ORM tells of it, or from sequences, whose numbers are told."""
     while frame is not None and (name := frame.f_globals.get("__name__", "")) in _BETWEEN:
         frame = frame.f_back
     if frame is None:
@@ -380,7 +380,7 @@ def _is_told(frame, kind=None):
 
 
 def _outward(callbacks):
-    """What follows a commit, without what only concerns this Odoo and is told elsewhere."""
+    """Callbacks of a commit, without those that only concern this Odoo and are told elsewhere."""
     for one in callbacks:
         function = inspect.unwrap(getattr(one, "func", one))
         module = getattr(function, "__module__", None) or "?"
@@ -460,7 +460,7 @@ def watching(left: list[str], is_over: Callable[[], bool]):
 
 @contextmanager
 def paused():
-    """What this thread does meanwhile is neither recorded nor refused, nor said to have left."""
+    """Neither record nor refuse what this thread does meanwhile."""
     before = current(), getattr(_local, "watched", None)
     _local.recorder = _local.watched = None
     try:
@@ -482,7 +482,7 @@ def _leave(what: str) -> None:
 
 @contextmanager
 def held_open(cr):
-    """Nobody but who opened this cursor ends its transaction."""
+    """Let only the opener of this cursor end its transaction."""
 
     def refuse(*_args, **_kwargs):
         (current() or Recorder()).refuse("a commit of its own")

@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 
 class _Known:
-    """What this process has read. `stamp` tells one state of the file from another."""
+    """State of the file in this process. `stamp` tells one state of the file from another."""
 
     def __init__(self):
         self.stamp = None
@@ -40,12 +40,12 @@ def path() -> Path | None:
 
 
 def error() -> str:
-    """What is wrong with the file now, a line each; ``""`` if nothing is."""
+    """Faults of the file now, a line each; ``""`` if there are none."""
     return "\n".join(current().problems)
 
 
 def current() -> ServerFile:
-    """What counts now. Reading a file that has not changed costs one look at its date."""
+    """The state that counts now. Reading a file that has not changed costs one look at its date."""
     source = path()
     if source is None:
         return _known.content
@@ -127,7 +127,7 @@ def _keep(content: ServerFile, *, is_first: bool) -> None:
 
 
 def _last_good() -> ServerFile | None:
-    """What some process of this data directory has read last, None if there is nothing that can be read."""
+    """The last good state that a process of this data directory has read, None if there is none that can be read."""
     with contextlib.suppress(OSError, SecretUnreadable, ValueError):
         return ServerFile.from_json(vault.decrypt(_copy().read_text("utf-8")))
     return None

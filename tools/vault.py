@@ -19,7 +19,7 @@ def encrypt(secret: str) -> str:
 
 
 def opens(token: str | bool) -> bool:
-    """Whether the secret can be read; what is not there can."""
+    """True if the secret can be read, or there is none."""
     try:
         decrypt(token)
     except SecretUnreadable:

@@ -4,7 +4,7 @@ TOOL = "woow_paas_platform.mcp_tool"
 
 
 class DefinitionReview(models.TransientModel):
-    """What waits for a decision as a person saw it: the decision counts for that, and for nothing newer.
+    """Definition that waits for a decision, as a person saw it: the decision counts for that, and for nothing newer.
 
     Rows are made by Odoo only; people read and use their own.
     """

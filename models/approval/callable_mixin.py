@@ -23,7 +23,7 @@ class CallableMixin(models.AbstractModel):
         raise NotImplementedError
 
     def _annotations(self):
-        """What is said about the effect of a call, as in MCP's `ToolAnnotations`."""
+        """Annotations about the effect of a call, as in MCP's `ToolAnnotations`."""
         raise NotImplementedError
 
     def _policy_facts(self):
@@ -43,7 +43,7 @@ class CallableMixin(models.AbstractModel):
         raise NotImplementedError
 
     def _is_allowed_for_good(self, user):
-        """Whether this person has allowed each call, as it is now."""
+        """True if this person has allowed every call of it, as it is now."""
         return False
 
     def _offered_by(self, assistants):
@@ -56,7 +56,7 @@ class CallableMixin(models.AbstractModel):
     # that is its person. A program has nobody to ask: there only what was allowed for good before counts.
 
     def _definition(self, action=None):
-        """What is pinned when a call is asked for: definition, address and the action that offers the tool."""
+        """The pin of a call: definition, address and the action that offers the tool."""
         self.ensure_one()
         pinned = self._pinned()
         return f"{pinned} by {action.id}" if action else pinned
@@ -66,7 +66,7 @@ class CallableMixin(models.AbstractModel):
         return hashlib.sha256(self._pinned_source().encode()).hexdigest()
 
     def _grant_subject(self):
-        """What a permission is for, and how it is defined now: two dictionaries of columns of `tool_grant`."""
+        """Subject and definition of a permission: two dictionaries of columns of `tool_grant`."""
         return {"tool_id": self.id}, {"name": self.display_name, "definition": self._pinned()}
 
     def _decision(self, arguments, assistants, user, *, is_tainted=False):
@@ -93,7 +93,7 @@ class CallableMixin(models.AbstractModel):
         )
 
     def _direct_call_refusal(self, arguments, action=None, *, is_confirmed=False):
-        """Why a call without a chat may not be made for the current user.
+        """The reason that forbids a call without a chat for the current user.
 
         An action type is an administrator's word for a call that holds its fixed values. It answers the
         question that is asked only because nobody has decided about the tool, and no other.

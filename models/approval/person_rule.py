@@ -74,7 +74,7 @@ class PersonRule(models.Model):
 
     @api.model
     def _policies(self, tool, user):
-        """What the rules say that apply to a person's call of a tool."""
+        """Policies of the rules that apply to a person's call of a tool."""
         return self._rules_for(tool, user).mapped("policy")
 
     @api.model

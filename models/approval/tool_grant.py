@@ -75,7 +75,7 @@ class ToolGrant(models.Model):
 
     @api.model
     def _is_always_granted(self, user, tool):
-        """Whether the person has allowed the tool in all conversations, as it is now."""
+        """True if the person has allowed the tool in all conversations, as it is now."""
         # sudo: tool_grant - the person's own
         return bool(
             self.sudo().search_count(

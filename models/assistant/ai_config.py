@@ -180,12 +180,12 @@ class AiConfig(models.Model):
 
     @api.depends("api_base_url", "model", "tool_protocol")
     def _compute_found_protocol(self):
-        """What was found out about one model says nothing about another."""
+        """Forget findings about one model when another is chosen."""
         self.found_protocol = False
 
     @api.depends("api_base_url", "model")
     def _compute_found_context_length(self):
-        """What was found out about one model says nothing about another."""
+        """Forget findings about one model when another is chosen."""
         self.found_context_length = 0
 
     @api.depends("api_base_url", "model", "context_length")
@@ -272,7 +272,7 @@ class AiConfig(models.Model):
     # ------------------------------------------------------------ requests
 
     def _llm_spec(self, with_fallback=False):
-        """How the provider is asked; there is no other way to it.
+        """The `LlmSpec`, the only way to the provider.
 
         :param with_fallback: who is asked instead where this one is down, unless it cannot be asked either
         :raises LlmSwitchedOff: nobody asks it now
@@ -304,7 +304,7 @@ class AiConfig(models.Model):
         )
 
     def _listing_spec(self, base_url, api_key=""):
-        """How the names of its models are asked for; of a provider that is not saved yet, an empty record is.
+        """Spec to list the provider's models; an empty record stands for a provider that is not saved yet.
 
         The stored key goes only to where it was entered for.
 
@@ -349,7 +349,7 @@ class AiConfig(models.Model):
         self._record_fault(error.code, str(error), error.detail)
 
     def _record_fault(self, code, message, detail):
-        """What a test or a turn ran into, where it says something about the provider itself."""
+        """Record a fault of a test or a turn if it concerns the provider itself."""
         state = "auth_required" if code == LlmAuthFailed.code else "error"
         self._set_state(state, text.storable(message), text.storable(detail))
 
@@ -365,7 +365,7 @@ class AiConfig(models.Model):
     # ------------------------------------------------------------ embeddings: without them, tools are found by words
 
     def _record_embeddings(self, model, problem="", detail=""):
-        """What a turn has met that looked for tools by what they mean.
+        """Record the result of a turn's search for tools by embeddings.
 
         :param model: that was asked; by now another one may be chosen
         :param problem: the engine's English sentence, none where it answers

@@ -223,7 +223,7 @@ class RecordAccess(models.Model):
     @api.model
     @tools.ormcache("hidden")
     def _closed_fields(self, hidden):
-        """Whatever tells something of hidden fields: what depends on them, over all models, and inverses.
+        """Fields that disclose hidden ones: those that depend on them, over all models, and inverses.
 
         A record's name is none of it, see `_out_of_names`.
 
@@ -503,7 +503,7 @@ def _names_of(code):
 
 
 def _commits(action):
-    """Whether the code of an action, or of one that it runs, ends the transaction or leaves it."""
+    """True if the code of an action, or of one that it runs, ends the transaction or leaves it."""
     code = (action.code or "").lower() if action.state == "code" else ""
     words = ("commit", "rollback", "cursor(")
     return any(word in code for word in words) or any(map(_commits, action.child_ids))

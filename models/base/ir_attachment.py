@@ -52,7 +52,7 @@ class IrAttachment(models.Model):
             )
 
     def _ai_file_data(self):
-        """What the chat's API says of files; the route at `url` checks the reader."""
+        """Data of files for the chat's API; the route at `url` checks the reader."""
         # sudo: ir.attachment - names and types only, portal users have no access to the model
         return [
             {
@@ -124,7 +124,7 @@ class IrAttachment(models.Model):
         ).unlink()
 
     def _ai_source(self):
-        """Where a resource of a server came from; nothing for all other files."""
+        """Origin of a resource of a server; empty for all other files."""
         if not self.woow_source_uri:
             return {}
         return {"source": {"server": self.woow_source_server, "uri": self.woow_source_uri}}
@@ -149,7 +149,7 @@ class IrAttachment(models.Model):
         return self.raw or b""
 
     def _ai_read(self, reading):
-        """What was read of a document, or why nothing can be; nothing for all other files."""
+        """Extracted text of a document, or the reason that there is none; empty for all other files."""
         if problem := reading.get("problem"):
             return {"problem": problem}
         if reading.get("kind") not in UNITS:

@@ -27,7 +27,7 @@ class CrossSite(Forbidden):
 
 
 def _is_same_origin(headers):
-    """Whether no page of another site has sent this request with the person's session.
+    """True if no page of another site has sent this request with the person's session.
 
     Browsers leave out `Sec-Fetch-Site` over plain http, and then still name the `Origin` of what is no GET.
     Programs send neither.

@@ -139,7 +139,7 @@ class DiscussChannel(models.Model):
         return own.sudo(False)
 
     def _contact_of(self, assistant):
-        """Who speaks for an assistant; of one that was deleted the contact stays in its conversation."""
+        """The contact of an assistant; that of a deleted one stays in its conversation."""
         members = self.channel_member_ids.partner_id - self.woow_user_id.partner_id
         of_conversation = members[:1] if self.channel_type == CONVERSATION else members.browse()
         return assistant.partner_id or of_conversation or self.env.ref("base.partner_root")

@@ -100,7 +100,7 @@ class DiscussChannel(models.Model):
         return self.env["ai.assistant"].sudo(False).search([("partner_id", "in", partners.ids)])
 
     def _get_allowed_message_partner_ids(self, partner_ids):
-        """Where the owner allowed it, an assistant can be mentioned though it is no member."""
+        """Let an assistant be mentioned that is no member, where the owner allowed it."""
         allowed = super()._get_allowed_message_partner_ids(partner_ids)
         # sudo: discuss.channel - reads the switch of the channel that the person writes in
         if (self.sudo().parent_channel_id or self.sudo()).woow_ai_mentions:

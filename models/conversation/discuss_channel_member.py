@@ -12,7 +12,7 @@ class DiscussChannelMember(models.Model):
         self.channel_id._check_conversation_members()
 
     def _set_last_seen_message(self, message, notify=True):
-        """What is read in Discuss is read everywhere; without a word to other pages it was not the person who read."""
+        """Mark as read everywhere; other pages are not notified unless the person did it."""
         result = super()._set_last_seen_message(message, notify=notify)
         is_own = self.partner_id == self.env.user.partner_id
         if notify and is_own and self.channel_id.channel_type == CONVERSATION:

@@ -59,7 +59,7 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _last_activity(self, conversation_id):
-        """When something happened last in a conversation of the caller; now for any other."""
+        """Time of the last activity in a conversation of the caller; now for any other."""
         return self.browse(conversation_id)._own_conversation().last_interest_dt or (
             fields.Datetime.now()
         )
@@ -239,7 +239,7 @@ class DiscussChannel(models.Model):
         return max(1, sum(total <= PAGE_BYTES for total in totals))
 
     def _closed_sentence(self):
-        """Why the caller can ask nothing more here, empty while that is possible."""
+        """The reason that the conversation is closed to the caller, empty while it is open."""
         # sudo: discuss.channel - the caller's own conversation; rights are asked as the caller
         channel = self.sudo()
         service = channel.woow_cloud_service_id
@@ -329,7 +329,7 @@ class DiscussChannel(models.Model):
             )
 
     def _own_files(self):
-        """What the caller has attached here, sent or not."""
+        """Files that the caller has attached here, sent or not."""
         # sudo: ir.attachment - of the caller's own conversation, and made by the caller
         Attachment = self.env["ir.attachment"].sudo()
         return Attachment.search(
@@ -404,7 +404,7 @@ class DiscussChannel(models.Model):
         return servers - self.env[OPT_OUT]._servers_of(person)
 
     def _mcp_config(self):
-        """What the conversation's panel shows: each server, whether it is on, and what it costs."""
+        """Data of the conversation's panel: each server, its switch and its cost."""
         offered = self._offered_mcp_servers()
         # sudo: ai.assistant - the caller has found their own conversation with it
         assistant = self.sudo().woow_assistant_id

@@ -229,7 +229,7 @@ class McpServer(models.Model):
             server.total_call_count = counts.get(server, 0)
 
     def _counts(self, model):
-        """How many records of the model each server has: ``{server: number}``."""
+        """Number of the model's records of each server: ``{server: number}``."""
         in_these = [("server_id", "in", self.ids)]
         return dict(self.env[model]._read_group(in_these, ["server_id"], ["__count"]))
 
@@ -333,7 +333,7 @@ class McpServer(models.Model):
         return super().unlink()
 
     def _lock(self):
-        """Who writes while the background does is run again, and Odoo's log has no error of it."""
+        """Lock rows; a request that meets a background write is retried without an error in Odoo's log."""
         self.env.cr.execute(
             "SELECT id FROM woow_paas_platform_mcp_server WHERE id = ANY(%s) ORDER BY id"
             " FOR NO KEY UPDATE",
@@ -428,7 +428,7 @@ class McpServer(models.Model):
     # holds them to it.
 
     def _is_managed_by(self, user):
-        """Whether it is the person's, or the person is an administrator of its company."""
+        """True if it is the person's, or the person is an administrator of its company."""
         self.ensure_one()
         if not user.has_group("woow_paas_platform.group_admin"):
             return user in self._managers()
@@ -563,7 +563,7 @@ class McpServer(models.Model):
 
     @api.model
     def _attention(self, services):
-        """How much those who manage a service have to look at: ``{service: number}``, without the zeros.
+        """Number of things to look at for managers of services: ``{service: number}``, without the zeros.
 
         Servers in trouble, and tools of the others that wait for a review.
         """
@@ -587,7 +587,7 @@ class McpServer(models.Model):
 
     @api.model
     def _switch_mcp(self, is_on):
-        """What Settings say of all MCP servers; the caller has checked the person."""
+        """Apply the setting of all MCP servers; the caller has checked the person."""
         if is_on == mcp_switch.is_on_in_settings(self.env):
             return
         # sudo: ir.config_parameter, mcp_server - the database's own switch, and who has a session to close
@@ -612,7 +612,7 @@ class McpServer(models.Model):
         return self.sudo().scope == "system" or user in self._managers()
 
     def _is_free_to(self):
-        """Whether locks are no matter to the caller: an administrator, or Odoo itself."""
+        """True if locks do not apply to the caller: an administrator, or Odoo itself."""
         return self.env.su or self._may_lock()
 
     def _with_locks(self):
@@ -666,7 +666,7 @@ class McpServer(models.Model):
     # ------------------------------------------------------------ versions of its configuration
 
     def _configuration(self):
-        """What a version of this server would hold now; parameters of the address that look like secrets are hidden."""
+        """Content of a version of this server now; parameters of the address that look like secrets are hidden."""
         self.ensure_one()
         texts = ("char", "text", "selection")
         values = {
@@ -875,7 +875,7 @@ class McpServer(models.Model):
         )
 
     def _settings_to_export(self):
-        """What differs from a new server, by `mcp_json.SETTINGS`."""
+        """Settings that differ from a new server's, by `mcp_json.SETTINGS`."""
         new = self.default_get(list(mcp_json.SETTINGS.keys() & self._fields.keys()))
         found = {
             key: self[key]
@@ -933,7 +933,7 @@ def _that_fits(entry, owner):
 
 
 def _address(url):
-    """Where a URL leads, however it is written.
+    """The address that a URL leads to, however it is written.
 
     >>> _address("https://MCP.example.com:443/mcp/?x=1") == _address("https://mcp.example.com./%6Dcp")
     True

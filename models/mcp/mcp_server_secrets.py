@@ -206,7 +206,7 @@ class McpServer(models.Model):
     # ------------------------------------------------------------ what secrets were entered for, and when they are void
 
     def _owner_key(self):
-        """Whose it is: secrets stay with those who entered them."""
+        """Key of the owner: secrets stay with those who entered them."""
         service = self.cloud_service_id._origin
         return self.scope, service.id, service.workspace_id.id, self.owner_user_id._origin.id
 
@@ -266,7 +266,7 @@ class McpServer(models.Model):
     # ------------------------------------------------------------ the frozen copy for the engine
 
     def _has_personal_credential(self):
-        """Whether it is called with rights that are one person's own, by a key or by a sign-in."""
+        """True if it is called with rights that are one person's own, by a key or by a sign-in."""
         return self.authorization == "oauth_user" or self.wants_own_keys
 
     def _key_problem(self, person):
@@ -339,7 +339,7 @@ class McpServer(models.Model):
         )
 
     def _spec_of_row(self, person):
-        """What the engine learns of every server from its row, wherever its address and secrets come from.
+        """The part of the `ServerSpec` that comes from the row, wherever address and secrets come from.
 
         :raises ConfigError: MCP is switched off, or in a neutralized copy nobody has switched the server on
         """
@@ -361,7 +361,7 @@ class McpServer(models.Model):
     # ------------------------------------------------------------ OAuth 2.1
 
     def _oauth_spec(self):
-        """How the current user gets a token."""
+        """The `OAuthSpec` by which the current user gets a token."""
         base = self.get_base_url()
         is_client = self.authorization == "oauth_client"
         return OAuthSpec(
@@ -394,7 +394,7 @@ class McpServer(models.Model):
         return hashlib.sha256(self.url.encode()).hexdigest()[:16]
 
     def _can_sign_in(self, user):
-        """Whether this user's sign-in is one that the server wants: everybody's own, or a manager's."""
+        """True if this user's sign-in is one that the server wants: everybody's own, or a manager's."""
         self.ensure_one()
         if self.authorization == "oauth_user":
             return True

@@ -252,7 +252,7 @@ class McpServer(models.Model):
         )._sync_after_commit()
 
     def _file_entry(self):
-        """How the operator says that this server is asked.
+        """The operator's entry of this server.
 
         :raises ConfigError: the file has no such server any more, or releases its template no longer or not for these
             values
@@ -515,7 +515,7 @@ def _own_files():
 
 
 def _process_of(entry, sandbox_mode):
-    """What of a `ServerSpec` says how the process is started."""
+    """The part of a `ServerSpec` that says how the process is started."""
     options = settings.get()
     cache = Path(options.tool_cache)
     return {

@@ -144,7 +144,7 @@ class McpServer(models.Model):
             )
 
     def _record_check(self, error):
-        """What the regular check found: one failure is a bad moment, the second one is a state."""
+        """Record a regular check: one failure is tolerated, the second one changes the state."""
         self.ensure_one()
         if not self.active:
             return
@@ -169,7 +169,7 @@ class McpServer(models.Model):
             self._tell_owners()
 
     def _record_variant(self, transport, protocol_version):
-        """What a session has found out: tried first from now on."""
+        """Record the transport variant that a session has found, to be tried first from now on."""
         for server in self:
             if (server.detected_transport, server.protocol_version) != (
                 transport,
@@ -195,7 +195,7 @@ class McpServer(models.Model):
     # ------------------------------------------------------------ who hears of it
 
     def _owners(self):
-        """Who has to do something when it stays down."""
+        """Users to notify when it stays down."""
         self.ensure_one()
         if self.scope == "system":
             admins = self.env.ref("woow_paas_platform.group_admin").all_user_ids

@@ -39,7 +39,7 @@ class McpServerVersion(models.Model):
             )
 
     def _changes(self):
-        """What restoring would change: ``[{"field", "label", "from", "to"}]``, from this version to what is now."""
+        """Changes that a restore would make: ``[{"field", "label", "from", "to"}]``, from this version to now."""
         self.ensure_one()
         # sudo: mcp_server - who may read the version manages the server
         now = self.server_id.sudo()._configuration()

@@ -83,7 +83,7 @@ class McpSignIn(models.Model):
 
     @api.model
     def _own(self):
-        """What the current user has signed in to."""
+        """Sign-ins of the current user."""
         return self.search([("user_id", "=", self.env.uid), ("is_active", "=", True)])
 
     def _token_set(self):
@@ -127,7 +127,7 @@ class McpSignIn(models.Model):
         return sentences.translated(self.env, self.error) if self.error else ""
 
     def _sign_in_data(self):
-        """What a person may know of it: ``{id, server, issuer, scope, since}``."""
+        """Public data of a sign-in: ``{id, server, issuer, scope, since}``."""
         return [
             {
                 "id": sign_in.id,

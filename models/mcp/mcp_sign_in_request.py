@@ -49,7 +49,7 @@ class McpSignInRequest(models.Model):
 
     @api.model
     def _take(self, sign_in, user_id, state):
-        """What was kept of this state, only once; None for another person or credential.
+        """Take the stored request of this state, once; None for another person or credential.
 
         Too old ones are told by the engine, which knows when they began.
         """

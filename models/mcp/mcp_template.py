@@ -117,7 +117,7 @@ class McpTemplate(models.Model):
         return self.search(["|", ("transport", "!=", "stdio"), "&", *known])
 
     def _operator_lines(self, scope):
-        """What the operator has to add for servers of this scope; ``""`` where they can be made."""
+        """Lines that the operator has to add for servers of this scope; ``""`` where they can be made."""
         self.ensure_one()
         if self.transport != "stdio":
             return ""
@@ -167,7 +167,7 @@ class McpTemplate(models.Model):
         return stdio_templates.environments(release) if is_released else []
 
     def _given(self, values):
-        """What was filled in, trimmed.
+        """The entered values, trimmed.
 
         :param values: ``{name of a field: text}``
         :raises UserError: a field is missing, or there is no such field

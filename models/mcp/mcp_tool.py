@@ -364,7 +364,7 @@ class McpTool(models.Model):
         return "" if tool.is_usable else tool._reason_of_switch()
 
     def _reason_of_switch(self):
-        """Why a tool that is not usable is not, also where it is gone."""
+        """The reason that a tool is not usable, also where it is gone."""
         if not mcp_switch.is_on(self.env):
             return McpOff.default_message
         return self._quarantine_reason() or _lt("This tool is switched off.")
@@ -412,7 +412,7 @@ class McpTool(models.Model):
         return f"{self.definition_hash or ''} {self.server_id.url or ''}"
 
     def _may_repeat(self):
-        """Whether a call that was cut may run again; none of a tool that is gone."""
+        """True if an interrupted call may run again; never for a tool that is gone."""
         return bool(self) and approval.is_repeatable(
             self._annotations(), self.server_id.trust_level
         )
@@ -467,7 +467,7 @@ class McpTool(models.Model):
     # ------------------------------------------------------------ offer, without a conversation (document 001), too
 
     def _is_offered_to(self, user):
-        """Whether this person may use the tool at all, whatever its switches say.
+        """True if this person may use the tool at all, whatever its switches say.
 
         Tools come with an assistant that the person may chat with, with a server of the person or of a
         cloud service that the person is a member of, or with the right to manage them.
@@ -589,14 +589,14 @@ class McpTool(models.Model):
 
     @api.model
     def _is_same(self, known, vals):
-        """Whether it is the definition that we know in another order; the known one is what counts then.
+        """True if it is the known definition in another order; the known one then counts.
 
         What the model reads and approvals are bound to stays as it was looked at, so nothing new gets in.
         """
         return definition_diff.is_reordered(_readable(known), _readable(vals))
 
     def _was_accepted(self, definition_hash):
-        """Whether a person has looked at this very definition and has not refused it since."""
+        """True if a person has looked at this very definition and has not refused it since."""
         decisions = [
             ("tool_id", "=", self.id),
             ("definition_hash", "=", definition_hash),
@@ -717,7 +717,7 @@ class McpTool(models.Model):
         return self.env._("%(count)s more lines are not shown.", count=count)
 
     def _decide_definition(self, decision, seen):
-        """What is accepted counts from here on; what is refused stays out of use until its server sends another.
+        """Accept or refuse: an accepted definition counts now, a refused tool stays off until its server sends another.
 
         :param decision: ``accepted`` or ``refused``
         :param seen: `review_hash` of the definition that the person was shown

@@ -2,7 +2,7 @@ from odoo import fields, models
 
 
 class CompanyMixin(models.AbstractModel):
-    """What is of one company, or shared by all. Record rules decide who sees it, at every entrance: what a chat
+    """A record of one company, or shared by all. Record rules decide who sees it, at every entrance: what a chat
     may use is read as its person. Records refer only to what their company may use, so nothing leads around them.
     """
 

@@ -40,7 +40,7 @@ class LockMixin(models.AbstractModel):
             record.lock_sentence = record.is_locked and str(record._locked().args[0])
 
     def _is_run_by(self, user):
-        """Whether the person owns it, or nobody but administrators does."""
+        """True if the person owns it, or only administrators do."""
         raise NotImplementedError
 
     def _may_lock(self):
@@ -118,7 +118,7 @@ class LockMixin(models.AbstractModel):
         return Locked(message, **record._lock_data())
 
     def _lock_data(self):
-        """What the owner is told, None where nothing is locked."""
+        """Data of the lock for the owner, None where nothing is locked."""
         self.ensure_one()
         # sudo: res.users - see `_locked`
         record = self.sudo()

@@ -64,7 +64,7 @@ class SecretMixin(models.AbstractModel):
     # ------------------------------------------------------------ what secrets were entered for
 
     def _secret_facts(self):
-        """What each secret was entered for: once that is another, the secret is void.
+        """Facts that each secret was entered for: once they change, the secret is void.
 
         :return: ``{name: anything that compares}``, of inputs and of what else `_forget_secrets` knows
         """
@@ -72,7 +72,7 @@ class SecretMixin(models.AbstractModel):
         return {}
 
     def write(self, vals):
-        """Nobody has a secret sent elsewhere, or takes it along: it stays behind unless it is entered again."""
+        """Void the secrets that would be sent elsewhere or change hands, unless they are entered again."""
         before = self._facts_of_secrets()
         result = super().write(vals)
         self._forget_moved(before, {name for name in vals if vals[name]})
@@ -104,7 +104,7 @@ class SecretMixin(models.AbstractModel):
         return {name for name in names if record[f"{name}_encrypted"]}
 
     def _warn_of_move(self):
-        """What a form says while secrets are about to stay behind.
+        """Warn in the form that secrets are about to stay behind.
 
         :return: as an onchange answers
         """
@@ -168,7 +168,7 @@ class SecretMixin(models.AbstractModel):
 
     @api.model
     def _count_unreadable(self):
-        """How many stored secrets no key opens, of the newest `LOOKED_AT` of each kind."""
+        """Count the stored secrets that no key opens, of the newest `LOOKED_AT` of each kind."""
         count = 0
         for model, name in self._stored_secrets():
             column, table = SQL.identifier(name), SQL.identifier(model._table)

@@ -216,7 +216,7 @@ class ActionType(models.Model):
         return recall.slots(cleaned, layered=self._layered)
 
     def _is_usable(self):
-        """Whether every switch between the action and its tool is on."""
+        """True if every switch between the action and its tool is on."""
         self.ensure_one()
         # sudo: mcp_tool, toolbox_operation - only their switches
         action = self.sudo()

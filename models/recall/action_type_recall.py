@@ -101,7 +101,7 @@ class ActionType(models.Model):
 
     @api.model
     def _base_url(self):
-        """Where programs reach this Odoo; internal ones may need another name for it."""
+        """Address at which programs reach this Odoo; internal ones may need another name for it."""
         # sudo: ir.config_parameter - an address, no secret
         parameters = self.env["ir.config_parameter"].sudo()
         url = parameters.get_param("woow_paas_platform.recall_base_url")

@@ -239,7 +239,7 @@ class Toolbox(models.Model):
         self.write(vals)
 
     def _server_spec(self, _person=None):
-        """What stands for the service where calls name their server; its credential is everybody's."""
+        """Stand-in for the service where calls name their server; its credential is everybody's."""
         self.ensure_one()
         self._check_copy()
         return ServerSpec(

@@ -93,7 +93,7 @@ class ToolboxOperation(models.Model):
         return f"{self.method} {address} {self.input_schema or ''}"
 
     def _annotations(self):
-        """What the HTTP method promises."""
+        """Annotations that the HTTP method promises."""
         return {
             "readOnlyHint": self.method in ("GET", "HEAD"),
             "destructiveHint": self.method == "DELETE",

@@ -41,7 +41,7 @@ class Overview(models.AbstractModel):
         }
 
     def _setup(self):
-        """Whether each step from nothing to the first answer is done."""
+        """Steps from nothing to the first answer, each with True if it is done."""
         env = self.env
         tools = [("server_id.active", "=", True), ("server_id.scope", "=", "system")]
         steps = {

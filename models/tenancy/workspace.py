@@ -94,7 +94,7 @@ class Workspace(models.Model):
     # ------------------------------------------------------------ members, as the owner changes them in the portal
 
     def _is_owned(self):
-        """Whether the caller is the owner."""
+        """True if the caller is the owner."""
         return self._role_of(self.env.user) == "owner"
 
     def _add_member(self, address):

@@ -395,7 +395,7 @@ class AiTurn(models.Model):
             )
 
     def _language(self):
-        """What is said to the person in the course of the turn is in the language of the page, if it is still there."""
+        """The page's language, if it is still installed, for sentences in the course of the turn."""
         self.ensure_one()
         return self.env["res.lang"]._get_code(self.lang or "") or self.user_id.lang
 
@@ -442,7 +442,7 @@ class AiTurn(models.Model):
         return turn
 
     def _events_for_retry(self, transcript):
-        """What the new turn begins with: its summary, what was said up to the last call, and the calls."""
+        """First events of the new turn: its summary, the text up to the last call, and the calls."""
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
         made = transcript.get("summary")
         replayed = [self._summary_event(made)] if made else []
@@ -673,11 +673,11 @@ class AiTurn(models.Model):
         return self.state
 
     def _is_entering(self):
-        """Whether another turn that runs is taking the message in."""
+        """True if another running turn is taking the message in."""
         return self.state == "queued" and bool(self.entered_id)
 
     def _is_stop_requested(self):
-        """Whether a Stop waits for the runner, in the row or beside it; `TurnQueue.heartbeat` reads both too."""
+        """True if a Stop waits for the runner, in the row or beside it; `TurnQueue.heartbeat` reads both too."""
         self.ensure_one()
         return self.stop_requested or bool(
             self.env.execute_query(
@@ -760,7 +760,7 @@ class AiTurn(models.Model):
         ]
 
     def _steering(self):
-        """What wants to enter this turn, or has been taken and not yet been closed; nothing that was begun already."""
+        """Messages that are to enter this turn, or are taken and not yet closed; none that was begun already."""
         return self.search(
             [
                 ("channel_id", "=", self.channel_id.id),
@@ -775,7 +775,7 @@ class AiTurn(models.Model):
         )
 
     def _close_entered(self):
-        """Whose message stands in the transcript now has nothing more to do."""
+        """Close turns whose message stands in the transcript now."""
         messages = (self.transcript or {}).get("messages", ())
         known = {message["turn"] for message in messages if message.get("turn")}
         if not known:
@@ -989,7 +989,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _cron_expire_decisions(self):
-        """What nobody decided in time is denied; a round that nobody confirmed ends the turn's calls."""
+        """Deny decisions that were not made in time; a round that was not confirmed ends the turn's calls."""
         late = self.sudo().search(
             [("state", "=", "waiting"), ("waiting_until", "<", fields.Datetime.now())]
         )
@@ -1031,13 +1031,13 @@ class AiTurn(models.Model):
         return first.fallback_id if asked and asked == first.fallback_id.id else first
 
     def _note_provider(self):
-        """Whose tokens these are, for the statistics."""
+        """Record the provider of these tokens, for the statistics."""
         provider = self._provider()
         if self.config_id != provider:
             self.config_id = provider
 
     def _tell_providers(self):
-        """What a step has found out: how the model calls tools, and which provider was left because it is down."""
+        """Record a step's findings: how the model calls tools, and which provider was left because it is down."""
         progress = self.transcript
         self._note_provider()
         self._provider()._remember_protocol(progress["found_protocol"])
@@ -1089,7 +1089,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _prunes(self):
-        """What is forgotten, in this order: each takes so many rows, and gives how many there were."""
+        """Prunings, in this order: each takes so many rows, and returns how many there were."""
         fold_old = self.env["woow_paas_platform.tool_call_sum"]._fold_old
         return [self._prune_events, self._prune_results, fold_old]
 

@@ -34,7 +34,7 @@ READ = 2  # times what fits is read: of a conversation that was never summed up,
 
 
 class AiTurn(models.Model):
-    """What the model is shown of a turn: its tools, the prompt, the question with its files, and the conversation."""
+    """Request to the model: tools, prompt, the question with its files, and the conversation."""
 
     _inherit = "woow_paas_platform.ai_turn"
 
@@ -147,7 +147,7 @@ class AiTurn(models.Model):
         return lang._get_data(code=self._language()).name or ""
 
     def _key(self):
-        """What names the turn among those of all databases of all servers."""
+        """Key of the turn, unique among all databases of all servers."""
         # sudo: parameters - only a hash of it leaves, see `services.telemetry.otel.identity`
         uuid = self.env["ir.config_parameter"].sudo().get_param("database.uuid")
         return f"{uuid}/{self.env.cr.dbname}/{self.id}"
@@ -179,7 +179,7 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ who and what the turn is about
 
     def _is_private(self):
-        """Whether only the person reads the conversation; else it is a thread of a channel."""
+        """True if only the person reads the conversation; else it is a thread of a channel."""
         return self.channel_id.channel_type == CONVERSATION
 
     def _private_user(self):
@@ -240,7 +240,7 @@ class AiTurn(models.Model):
         ]
 
     def _record_access(self):
-        """What the assistant may do with Odoo's records here; nothing where others read along."""
+        """Access of the assistant to Odoo's records here; none where others read along."""
         self.ensure_one()
         return self.assistant_id._record_access() if self._is_private() else {}
 
@@ -273,7 +273,7 @@ class AiTurn(models.Model):
         return {**message, "content": "\n\n".join(filter(None, (message["content"], named)))}
 
     def _has_untrusted_attachments(self):
-        """Whether one of these questions holds what a stranger may have written."""
+        """True if one of these questions holds text that a stranger may have written."""
         if any(turn.mentions for turn in self):  # what stands in records, others may have written
             return True
         # sudo: ir.attachment, mcp_server - where the files of questions come from, and how that is trusted
@@ -307,7 +307,7 @@ class AiTurn(models.Model):
         return file.name or "", content, (self.env.cr.dbname, self.user_id.id)
 
     def _keep_reading(self, file_id, reading=None, problem="", *, is_lasting=True):
-        """What was read of a file, for this turn and those that follow; the person is told where it cannot be read.
+        """Store the extracted text of a file, for this turn and later ones; the person reads why if there is none.
 
         :param reading: `services.llm.files.Reading`
         :param problem: a sentence that says why there is none
@@ -392,7 +392,7 @@ class AiTurn(models.Model):
         return {turn_id: transcript or {} for turn_id, transcript in rows}
 
     def _history_messages(self, transcript, with_calls=True):
-        """What followed the question, as the transcript has it.
+        """Messages that followed the question, as the transcript has them.
 
         :param with_calls: whether what tools said may be told; in a thread, that was for who asked
         """
@@ -422,7 +422,7 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ the context window
 
     def _context_limit(self):
-        """What every provider takes that this turn may ask."""
+        """Context length that every provider of this turn takes, in tokens."""
         first = self.assistant_id.config_id
         return min(config._context_tokens() for config in first | first.fallback_id)
 
@@ -435,7 +435,7 @@ class AiTurn(models.Model):
         return [*path[-RATIO_OF:], *self.retry_of_id.ids, *self.ids]
 
     def _token_ratio(self, path, transcripts=None):
-        """What the provider last reported in this conversation, in proportion to what was estimated.
+        """Tokens that the provider last reported in this conversation, in proportion to the estimate.
 
         :param transcripts: those of `_told_of_ratio`, if the caller has them
         """
@@ -447,7 +447,7 @@ class AiTurn(models.Model):
         return 1.0
 
     def _note_density(self):
-        """What the provider takes was known, so its tokens are more than was estimated: of this conversation only."""
+        """Correct the estimate of this conversation: the provider's context is known, so its tokens are more."""
         ratio = min(self._token_ratio(self._earlier_turns()[::-1].ids) * DENSER, budget.RATIOS[1])
         progress = self.transcript or {}
         context = {**progress.get("context", {}), "ratio": round(ratio, 3)}
@@ -498,7 +498,7 @@ class AiTurn(models.Model):
         return None, failures, since
 
     def _compact_note(self):
-        """What the person wants kept in mind."""
+        """The person's note on what a summary has to keep."""
         return self.prompt.removeprefix(COMPACT).strip() if self.is_compact else ""
 
     @api.model

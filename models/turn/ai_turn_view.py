@@ -35,7 +35,7 @@ STALE = 24  # hours after which an answer is no news
 
 
 class AiTurn(models.Model):
-    """What people are shown of a turn: in the chat, over the API, in Discuss, by mail and in the backend."""
+    """View of a turn: in the chat, over the API, in Discuss, by mail and in the backend."""
 
     _inherit = "woow_paas_platform.ai_turn"
 
@@ -45,7 +45,7 @@ class AiTurn(models.Model):
         return f"/api/ai/turns/{self.id}/stream"
 
     def _is_streamed_until(self, seq):
-        """Whether nothing follows `seq`: the turn ended and its last event was seen."""
+        """True if nothing follows `seq`: the turn ended and its last event was seen."""
         return self.state in FINAL_STATES and seq >= max(self._last_seq(), 1)
 
     def _running_data(self):
@@ -87,7 +87,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _context_of(self, channel):
-        """How full the last request of a conversation was: ``{"used", "limit", …}`` in tokens, or None."""
+        """Context use of the conversation's last request: ``{"used", "limit", …}`` in tokens, or None."""
         turns = self.search_fetch(
             [("channel_id", "=", channel.id), ("hidden", "=", 0), ("ended_at", "!=", False)],
             ["usage"],
@@ -117,7 +117,7 @@ class AiTurn(models.Model):
         return sentences.translated(self.env, sentence)
 
     def _summary_sentence(self):
-        """What came of summing up, for readers who have no divider."""
+        """Result of a compaction, for readers who have no divider."""
         made = self._own_summary()
         if not made:
             return self.env._("There is nothing to sum up yet.")
@@ -343,7 +343,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _waiting_count(self):
-        """How many turns of this person wait for a word."""
+        """Number of this person's turns that wait for a decision."""
         # sudo: ai_turn - the caller's own, counted
         mine = [("user_id", "=", self.env.uid), ("state", "=", "waiting")]
         return self.sudo().search_count(mine)
@@ -465,7 +465,7 @@ def _block(html, text):
 
 
 def _is_same(content, html):
-    """Whether the answer repeats what was said before the last calls: it was stopped during them."""
+    """True if the answer repeats the text before the last calls: it was stopped during them."""
     return html2plaintext(markdown.render(content)).strip() == html2plaintext(html).strip()
 
 

@@ -76,7 +76,7 @@ class CallQuestion(models.Model):
         return f"question-{self.id}"
 
     def _is_open(self):
-        """Whether an answer still counts."""
+        """True while an answer still counts."""
         turn = self.call_id.turn_id
         is_asked = turn.state == ("running" if self.is_held else "waiting")
         return not self.action and is_asked and not self.call_id.outcome
@@ -86,7 +86,7 @@ class CallQuestion(models.Model):
         return ["decline"] if self.kind == "sign_in" else ["accept", "decline", "cancel"]
 
     def _problems(self, content):
-        """What is wrong with an answer: ``{field: code}``, see `services.schemas.elicitation_form.problems`."""
+        """Problems of an answer: ``{field: code}``, see `services.schemas.elicitation_form.problems`."""
         return elicitation_form.problems(content, self.schema or {}) if self.kind == "form" else {}
 
     def _answer(self, action, content=None):

@@ -250,7 +250,7 @@ class ToolCall(models.Model):
         return self._approval_verdict() or self._question_verdict() or Verdict(kind="run")
 
     def _is_one_transaction(self):
-        """Whether all that the call does happens in one transaction of this database, or not at all.
+        """True if all that the call does happens in one transaction of this database, or not at all.
 
         An action may send mail or ask another service, and so may what could not be rehearsed.
         """
@@ -259,7 +259,7 @@ class ToolCall(models.Model):
         return self.tool_name != "run_action" and "impossible" not in (self.rehearsal or {})
 
     def _asked_of(self):
-        """Whose tool was asked for, by ids: what was approved is what runs, whatever it is called by now."""
+        """Identity of the requested tool, by ids: what was approved is what runs, whatever it is called by now."""
         return {
             "tool_id": self.tool_id.id,
             "operation_id": self.operation_id.id,
@@ -289,13 +289,13 @@ class ToolCall(models.Model):
         return ""
 
     def _input_schema(self):
-        """What the arguments must fit."""
+        """Schema that the arguments must fit."""
         if tool := self._record_tool():
             return tool.schema
         return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
 
     def _annotations(self):
-        """What is said about the effect of what is called."""
+        """Annotations about the effect of the call."""
         if tool := self._record_tool():
             return tool.annotations
         source = self.tool_id or self.operation_id
@@ -304,7 +304,7 @@ class ToolCall(models.Model):
     # ------------------------------------------------------------ approval: whether the person is asked
 
     def _approval_verdict(self):
-        """Whether the call may start now, read again each time.
+        """Verdict on starting the call now, read again each time.
 
         :return: a `Verdict` that denies or asks, None when nothing is in the way
         """
@@ -347,7 +347,7 @@ class ToolCall(models.Model):
         }
 
     def _grantable(self):
-        """What an “always” of the person is about; empty where each call is decided by itself."""
+        """Subject of an “always” of the person; empty where each call is decided by itself."""
         return self if self._record_tool() else self.tool_id
 
     def _is_granted(self):
@@ -384,7 +384,7 @@ class ToolCall(models.Model):
         )
 
     def _comes_after_untrusted_result(self):
-        """Whether the model has read untrusted content, in this turn or an earlier one."""
+        """True if the model has read untrusted content, in this turn or an earlier one."""
         turn = self.turn_id
         earlier_turns = turn._earlier_turns()
         if (turn | earlier_turns)._has_untrusted_attachments():
@@ -448,7 +448,7 @@ class ToolCall(models.Model):
             call.turn_id._append_events([call._decided_event()])
 
     def _keeps_fixed(self, arguments):
-        """Whether these arguments leave alone what the conversation's record has filled in."""
+        """True if these arguments leave alone what the conversation's record has filled in."""
         before = self.arguments or {}
         for name in self.fixed or []:
             part, _dot, inner = name.partition(".")
@@ -458,11 +458,11 @@ class ToolCall(models.Model):
         return True
 
     def _changed_arguments(self):
-        """What the person made of the arguments, None if they are the model's own."""
+        """Arguments as the person changed them, None if they are the model's own."""
         return self.arguments or {} if self.is_changed else None
 
     def _denial(self):
-        """What the model is told."""
+        """Text of a denial for the model."""
         if self.approval == "expired":
             return _lt("The user did not decide on this call in time, so it was not made.")
         if self.decision_reason:
@@ -563,7 +563,7 @@ class ToolCall(models.Model):
         return is_action and line is not None and action in READS and line.actions.get(action) == 0
 
     def _rehearsal_shown(self):
-        """What the call would change in records of this database, None of any other call."""
+        """Changes of this database's records that the call would make, None of any other call."""
         found = self.rehearsal
         if not self.records or not found:
             return None
@@ -665,7 +665,7 @@ class ToolCall(models.Model):
         return self._put_question(asked, is_held=True, expires_at=expires_at)
 
     def _question_verdict(self):
-        """How a call starts that had ended with questions; None if it had none."""
+        """Verdict on a call that had ended with questions; None if it had none."""
         self.ensure_one()
         asked = self.question_ids.filtered(
             lambda question: not question.is_held and question.ask_round == self.ask_round
@@ -938,7 +938,7 @@ class ToolCall(models.Model):
         return data
 
     def _card(self):
-        """What Discuss shows of the call: no arguments and no result."""
+        """Card of the call in Discuss: no arguments and no result."""
         self.ensure_one()
         return {
             "id": self.call_id,

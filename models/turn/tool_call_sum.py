@@ -18,7 +18,7 @@ def rounded(duration):
 
 
 class ToolCallSum(models.Model):
-    """How many calls of one kind there were on a day (UTC), for the statistics. A line counts the calls of
+    """Daily number of calls of one kind (UTC), for the statistics. A line counts the calls of
     one tool, assistant, person, outcome and rounded duration; the calls themselves may be gone."""
 
     _name = "woow_paas_platform.tool_call_sum"

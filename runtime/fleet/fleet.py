@@ -50,7 +50,7 @@ WORK = """
 
 
 class Host(Protocol):
-    """What the process does about a database. Each returns at once."""
+    """The process as a fleet sees it. Each method returns at once."""
 
     def serve(self, name: str) -> None:
         """Run its turns, until nobody has needed that for a while."""
@@ -197,7 +197,7 @@ class Fleet:
             tenant.due = time.monotonic() + DEAF_INTERVAL
 
     def _refusal(self, seen: Seen) -> str:
-        """Why this database cannot be served, in words; none if it can."""
+        """The reason that this database cannot be served, empty if it can."""
         match seen:
             case psycopg2.errors.UndefinedTable() | psycopg2.errors.UndefinedColumn():
                 return "it does not have the addon"
@@ -234,7 +234,7 @@ class Fleet:
 
 
 def is_wanted(name: str) -> bool:
-    """Whether Odoo's `dbfilter` lets some host see this database."""
+    """True if Odoo's `dbfilter` lets some host see this database."""
     pattern = config["dbfilter"].replace("%h", ".*").replace("%d", ".*")
     return bool(re.match(pattern, name))
 

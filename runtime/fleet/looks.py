@@ -59,7 +59,7 @@ class Looks:
         self._waiting.append((name, statement, values))
 
     def collect(self, timeout: float, wake: int) -> list[tuple[str, Seen]]:
-        """What was seen, or went wrong, by database; after `timeout` seconds at the latest.
+        """Collect results or errors by database; after `timeout` seconds at the latest.
 
         :param wake: number of a file that ends the waiting once it can be read
         """

@@ -1,4 +1,4 @@
-"""What the fleet does in this process: begin to run a database's turns, and keep nothing of one that rests."""
+"""The fleet's process: begin to run a database's turns, and unload an idle one."""
 
 import gc
 import logging

@@ -107,7 +107,7 @@ def _namespace() -> str:
 
 
 def text(cr=None) -> str:
-    """What all processes of this host have counted, and the queue of a database.
+    """Metrics of all processes of this host, and the queue of a database.
 
     :raises PackageMissing: prometheus_client is not installed
     """
@@ -151,6 +151,6 @@ def _lives(process: int) -> bool:
 
 
 def allows(authorization: str) -> bool:
-    """Whether this header holds the operator's token."""
+    """True if this header holds the operator's token."""
     wanted = f"Bearer {settings.get().metrics_token}"
     return hmac.compare_digest(authorization.encode(), wanted.encode())

@@ -205,7 +205,7 @@ def _window(model, view, domain, context):
 
 
 def _order(reach, order, groups, measures):
-    """What is asked for, else by the groups; which of those that are equal comes first never changes."""
+    """The requested order, else that of the groups; ties are broken the same way each time."""
     parts, specs = [], [spec for spec, _ in groups]
     for part in (order or "").split(","):
         name, _blank, direction = part.strip().partition(" ")
@@ -228,7 +228,7 @@ def _order(reach, order, groups, measures):
 
 
 def _labels(reach, field, spec, found):
-    """How the values of a group are told; the names of records only to who may read them."""
+    """Labels of a group's values; names of records only for those who may read them."""
     if field.relational or field.name == "id":
         comodel = reach.env[field.comodel_name or field.model_name]
         ids = {row[spec][0] for row in found if row[spec]}
@@ -360,7 +360,7 @@ def _id(value):
 
 
 def open_view(reach, given):
-    """What a button opens; everything in it is data that is checked as in a search."""
+    """Data of the button that opens the view; everything in it is checked as in a search."""
     model = reach.model(given["model"])
     view = given["view"]
     groups = [spec for spec, _ in groups_of(reach, model, given.get("group_by"))]

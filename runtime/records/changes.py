@@ -279,7 +279,7 @@ class Changes:
     # ------------------------------------------------------------ shown
 
     def shown(self):
-        """What the approval's card tells: of records and fields that the person may read; the rest by number."""
+        """Content of the approval's card: records and fields that the person may read; the rest by number."""
         self._counts.clear()
         self._unshown.clear()
         self._kept.clear()
@@ -304,7 +304,7 @@ class Changes:
 
     @property
     def is_open(self):
-        """Whether something is done that nobody can know in advance."""
+        """True if the call does something whose effect cannot be known in advance."""
         statements = self.recorder.statements
         return bool(
             self.recorder.outward
@@ -497,7 +497,7 @@ class Changes:
         return {"model": model, "label": labels.of_model(record), "id": record_id, "name": name}
 
     def _pair(self, field, record, row):
-        """What it was, and what it becomes: of a text in languages, or a value of companies, where they differ."""
+        """Old and new value: of a text in languages, or a value of companies, where they differ."""
         old, new = row[field.name]
         if not isinstance(old, dict) and not isinstance(new, dict):
             now = self._currency(field, record)
@@ -533,7 +533,7 @@ class Changes:
         return values.currency(self.reach, record, field) if field.type == "monetary" else None
 
     def _value(self, field, raw, currency=None):
-        """What a column holds, as a person reads it."""
+        """Value of a column, as a person reads it."""
         env = self.reach.env
         if isinstance(raw, dict):
             raw = raw.get(self._key(field, raw))
@@ -671,7 +671,7 @@ class Changes:
         return self._may_read(message.model, message.res_id)
 
     def _shown_outward(self):
-        """Where requests go after the commit; not what stands behind the host, which may hold a key."""
+        """Destinations of requests after the commit; not what stands behind the host, which may hold a key."""
         shown = []
         for kind, what, _more in self.recorder.outward:
             if kind == "request":

@@ -123,7 +123,7 @@ def _is_made_of_record(message):
 
 
 def _sender(reach, message):
-    """Whoever reads a message is shown by whom it is, as far as contacts' names and addresses are not hidden.
+    """Author of a message, as far as contacts' names and addresses are not hidden from the reader.
 
     Of a mail whose sender is no contact that is the address, which is for employees.
     """

@@ -16,7 +16,7 @@ BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0":
 
 
 def is_picture(field):
-    """Whether it is a picture that is set; smaller ones are computed of it."""
+    """True if it is a picture that is set; smaller ones are computed of it."""
     return isinstance(field, fields.Image) and (not field.compute or bool(field.inverse))
 
 
@@ -42,7 +42,7 @@ def leaf(model, field, operator, value):
 
 
 def scalar(model, field, value):
-    """What one value of a field is for the ORM; False where there is none.
+    """Value of a field for the ORM; False where there is none.
 
     :raises RecordError: it is none of the field's
     """

@@ -174,7 +174,7 @@ def _watched(env, call, recorder, made=None):
 
 
 def _preview(changes, **more):
-    """What the row keeps; an error here is ours, and never the fault of the arguments."""
+    """Stored form of a rehearsal; an error here is ours, and never the fault of the arguments."""
     try:
         if changes is not None:
             found = {"shown": {**changes.shown(), **more}, "digest": changes.digest()}

@@ -52,7 +52,7 @@ def _found(reach, model, query):
 
 
 def attached(channel, refs, companies=()):
-    """What a question in the caller's own conversation keeps of the records that it names.
+    """Stored form of the records that a question in the caller's own conversation names.
 
     :raises Refusal: one is not there for this person and this assistant, or they are too many
     """
@@ -86,7 +86,7 @@ def kept(reach, model, record_id):
 
 
 def contents(dbname, turn_id):
-    """What the records of a turn's question say now, as the model is told it."""
+    """Content of the records of a turn's question now, for the model."""
 
     def work(env):
         turn = env[TURN].browse(turn_id).exists()
@@ -96,7 +96,7 @@ def contents(dbname, turn_id):
 
 
 def _sheet(env, turn, mention):
-    """What reading the record gives, None where it cannot be read."""
+    """Result of reading the record, None where it cannot be read."""
     try:
         with executor.record_errors(env), env.cr.savepoint(flush=False), executor.limited(env.cr):
             reach = Reach(executor.env_of(env, turn), turn._record_access())

@@ -57,7 +57,7 @@ class Reach:
         self._fields = {}
 
     def of_person(self):
-        """What the person reaches without an assistant, for what no model reads."""
+        """Scope of the person without an assistant, for what no model reads."""
         return Reach(self.env, {}, self.turn)
 
     # ------------------------------------------------------------ models
@@ -153,11 +153,11 @@ class Reach:
         return self._fields[model._name]
 
     def reaches(self, model, name):
-        """Whether `fields` has this name."""
+        """True if `fields` has this name."""
         return name in model._fields and self._is_reached(model, model._fields[name])
 
     def is_closed(self, model, name):
-        """Whether a field is hidden, secret or of other groups, or tells something of one that is."""
+        """True if a field is hidden, secret or of other groups, or discloses one that is."""
         return name in self._closed.get(model._name, ())
 
     @cached_property
@@ -172,7 +172,7 @@ class Reach:
 
     @property
     def hides(self):
-        """Whether the assistant never sees some fields, which others may tell."""
+        """True if fields are hidden from the assistant, which other fields may disclose."""
         return bool(self._hidden)
 
     def pictures(self, model):
@@ -199,7 +199,7 @@ class Reach:
         return not field.related or self._is_origin_reached(model, field)
 
     def _is_origin_reached(self, model, field):
-        """Whether what a related field repeats comes from where no model is denied."""
+        """True if the origin of a related field is in no denied model."""
         for name in field.related.split("."):
             origin = model._fields[name]
             if origin.relational:
@@ -228,7 +228,7 @@ class Reach:
         return known[name]
 
     def _elsewhere(self, model, name):
-        """Where there is a field that this model has not, as a sentence."""
+        """A sentence that names the model with a field that this one lacks."""
         having = [
             one
             for one in self.models()[:MAX_SEARCHED]
@@ -255,7 +255,7 @@ class Reach:
         return self.env[field.comodel_name]
 
     def is_name_whole(self, model_name):
-        """Whether nothing hidden can be part of the names of its records."""
+        """True if nothing hidden can be part of the names of its records."""
         return model_name not in self._rules._telling_names(self._hidden)
 
     def names_of(self, records):
@@ -492,7 +492,7 @@ class Reach:
         return field.type != "many2one" or self.is_order_open(self.env[field.comodel_name])
 
     def is_order_open(self, model, seen=()):
-        """Whether the person may know in which order the records of a model come by themselves."""
+        """True if the person may know the default order of a model's records."""
         return model.has_access("read") and all(
             self._is_term_open(model, name, seen) for name, _term in _terms(model._order)
         )

@@ -171,7 +171,7 @@ class RecordCalls:
         self._keep(claim, call_id, {"rehearsal": found})
 
     def ask_again(self, claim, call_id: str, found) -> None:
-        """What was allowed is not what would be changed: the person is shown that, and decides once more."""
+        """Ask again: the changes differ from those allowed; the person sees them and decides once more."""
         undecided = {"decision": False, "decided_by_id": False, "decided_at": False}
         undecided["started_at"] = False
         # Of what nobody was asked about yet, because nothing seemed to be in the way.

@@ -30,7 +30,7 @@ HOW_LINES = 'Write objects: with “id” to change that line, without to add on
 
 
 def of(reach, model, given, records=None):
-    """What a model wrote of a record, as the ORM takes it; each field is one that the person may write.
+    """Values for the ORM of those that a model wrote; each field is one that the person may write.
 
     :param records: those that are changed, None where one is created
     """

@@ -43,7 +43,7 @@ def default_columns(reach, model):
 
 
 def default_fields(reach, model):
-    """What a record shows when nobody asks for less."""
+    """Default fields of a record that is read."""
     names = [
         name
         for name, field in reach.fields(model).items()
@@ -147,7 +147,7 @@ def amount(value, currency, digits):
 
 
 def link(record, is_portal):
-    """Where a person opens a record; None where a portal user has no page of it."""
+    """URL at which a person opens a record; None where a portal user has no page of it."""
     if is_portal:
         return (
             record.access_url
@@ -158,7 +158,7 @@ def link(record, is_portal):
 
 
 def picture(reach, record):
-    """Where a person's browser finds the picture of a record, if its model has one that the person may see."""
+    """URL of a record's picture, if its model has one that the person may see."""
     for name in PICTURES:
         field = record._fields.get(name)
         if field is None or reach.is_closed(record, name):

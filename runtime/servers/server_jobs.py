@@ -67,7 +67,7 @@ async def fetch(engine, loop, store, box_id, url, uid):
 
 
 async def _each(one, server_ids):
-    """What breaks for one server, such as its write, is logged and costs the others nothing."""
+    """Do the work for each server; an error of one, such as of its write, is logged and costs the others nothing."""
     outcomes = await asyncio.gather(*map(one, server_ids), return_exceptions=True)
     for server_id, outcome in zip(server_ids, outcomes, strict=True):
         if isinstance(outcome, Exception) and not isinstance(outcome, StoreGone):

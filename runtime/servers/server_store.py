@@ -36,7 +36,7 @@ class ServerStore:
         return db.transaction(self.name, work)
 
     def keep(self, server_id: int, outcome, uid: int | None = None) -> None:
-        """What came of reading a server: a `Discovery`, or an `EngineError`.
+        """Store the result of reading a server: a `Discovery`, or an `EngineError`.
 
         :param uid: who is notified
         """

@@ -20,7 +20,7 @@ MAX_RESYNC_DELAY = (
 
 
 class ServerWatch:
-    """What the pool calls, on the loop: every method returns at once, the writing follows in order.
+    """Callbacks of the pool, on the loop: every method returns at once, the writing follows in order.
 
     :param write: ``await write(function, *args)`` runs a blocking function in the executor
     :param sync: ``await sync(dbname, server_ids)`` reads their tools again
@@ -49,7 +49,7 @@ class ServerWatch:
         self._later(spec, lambda env: env[PROCESS]._put_state(spec.id, process_id(), state, reason))
 
     def stderr(self, spec, stderr) -> None:
-        """What the process of a stdio server has written last."""
+        """The last output of a stdio server's process."""
         self._later(spec, lambda env: env[PROCESS]._put(spec.id, process_id(), stderr=stderr))
 
     def embeddings(self, spec, error) -> None:

@@ -87,7 +87,7 @@ class Subscription:
         self.wakeup.set()
 
     def take(self, timeout: float) -> list[Event]:
-        """What has come in, or an empty list after `timeout` seconds."""
+        """Notifications that have come in, or an empty list after `timeout` seconds."""
         if not self.events and not self.is_behind:
             self.wakeup.wait(timeout)
         self.wakeup.clear()
@@ -138,7 +138,7 @@ HISTORY = """
 
 
 def is_work_free(dbname: str) -> bool:
-    """Whether a turn waits that nobody took, or that a dead runner has left."""
+    """True if a turn waits that has no runner, or that a dead runner has left."""
     ((_is_open, is_free, _secret),) = _read(dbname, FREE_WORK, [])
     return is_free
 
@@ -150,7 +150,7 @@ def read_events(dbname: str, turn_id: int, after: int) -> list[Event]:
 
 
 def is_full(page: list[Event]) -> bool:
-    """Whether more may follow it."""
+    """True if no more may follow it."""
     return len(page) >= FETCH_LIMIT or sum(len(event.frame) for event in page) >= PAGE
 
 
@@ -180,7 +180,7 @@ def frame(seq: int, data: str) -> bytes:
 
 
 class NotificationHandler(Protocol):
-    """What a process does about notifications. Each method returns at once; what one raises costs only itself."""
+    """Reaction of a process to notifications. Each method returns at once; an error of one costs only itself."""
 
     def queued(self, own: bool) -> None:
         """There may be work; `own`: this process queued it itself."""
@@ -195,7 +195,7 @@ class NotificationHandler(Protocol):
     def conversation_over(self, channel_id: int) -> None: ...
 
     def rested(self, listener: "Listener") -> bool:
-        """Nobody has needed the listener for a while.
+        """True if the listener was not needed for a while.
 
         :return: whether it may end
         """

@@ -64,7 +64,7 @@ def forget(ending: Listener, even_used: bool = False) -> bool:
 
 
 def slots(dbname: str) -> Slots:
-    """Where requests that wait for a server take their slots."""
+    """Slots for requests that wait for a server."""
     with _registry.lock:
         return _registry.slots.setdefault(dbname, Slots(dbname))
 
@@ -87,7 +87,7 @@ def serve(dbname: str, rest: float | None = None) -> None:
 
 
 def is_full(dbname: str, reader: int) -> bool:
-    """Whether this process holds as many streams as its operator allows, or as one reader may have.
+    """True if this process holds as many streams as its operator allows, or as one reader may have.
 
     A threaded server gives each stream a thread for a minute; some of those stay for other requests.
     """

@@ -92,7 +92,7 @@ class ProcessHandler:
                     _logger.exception("No turn of %s can be run here.", self._dbname)
 
     def _is_work_free(self) -> bool:
-        """Whether a turn waits that nobody took, or that a dead runner has left; else no loop is made."""
+        """True if a turn waits that has no runner, or that a dead runner has left; else no loop is made."""
         time.sleep(OTHER_PROCESS_DELAY)
         return is_work_free(self._dbname)
 
@@ -113,7 +113,7 @@ class ProcessHandler:
             applied[self._dbname] = version  # not again before the file changes
 
     def _check_health(self) -> None:
-        """Where the operator wants the servers' health checked more often than a cron can."""
+        """Check the servers' health where the operator wants it more often than a cron can."""
         try:
             interval = server_files.current().health_check_interval
             if not interval or interval >= CRON_INTERVAL:

@@ -48,7 +48,7 @@ def registry_loaded(dbname: str) -> None:
 
 
 def _is_threaded_server() -> bool:
-    """Whether this process answers requests, and goes on doing so."""
+    """True if this process answers requests, and goes on doing so."""
     return (
         isinstance(server.server, server.ThreadedServer)
         and server.server.httpd is not None
@@ -58,7 +58,7 @@ def _is_threaded_server() -> bool:
 
 
 def _is_master() -> bool:
-    """Whether this process will fork workers."""
+    """True if this process will fork workers."""
     return os.getpid() == server.server.pid and not config["stop_after_init"]
 
 
@@ -138,7 +138,7 @@ def _warm_streams(dbname: str) -> None:
 
 
 def _asks(dbname: str, port: int) -> bool:
-    """Whether Odoo answers at this port for the database; `dbfilter` decides by the host whom a request may reach."""
+    """True if Odoo answers at this port for the database; `dbfilter` decides by the host."""
     interface = config["http_interface"] or ""
     address = "127.0.0.1" if interface in EVERYWHERE else interface
     for host in (address, dbname, f"{dbname}.localhost"):

@@ -22,7 +22,7 @@ BACKLOGS = 16  # streams of one person that read the log at a time, each with a 
 
 
 class Mode(enum.Enum):
-    """How long this kind of process may hold a stream."""
+    """Limits of streams of a kind of process."""
 
     TAIL = "gevent: as long as the turn runs"
     MINUTE = "threaded: the client resumes after a minute"
@@ -39,7 +39,7 @@ def mode() -> Mode:
 
 
 class _Backlogs:
-    """Who reads old events in this process, by database and person."""
+    """Readers of old events in this process, by database and person."""
 
     def __init__(self) -> None:
         self._left = threading.Condition()

@@ -58,7 +58,7 @@ class TurnCalls:
         db.transaction(self.name, work)
 
     def begin_call(self, claim, call) -> Verdict:
-        """Whether the call starts now: every switch is read again in the transaction that records the start.
+        """Start the call, or say why not: every switch is read again in the transaction that records the start.
 
         A call that is over gives its result (done), one of ours its answer (answered). One that another
         claim has started is lost, unless it is harmless and may still run. Else the row decides, see
@@ -177,7 +177,7 @@ class TurnCalls:
 
 
 def _origin(call):
-    """Where a call's tool comes from, as columns of its row: a server, or an operation of a toolbox;
+    """Origin of a call's tool, as columns of its row: a server, or an operation of a toolbox;
     the action's part; and the pin of its definition. Ours, and tools that do not exist, come from nowhere."""
     tool = call.tool if call.tool and (call.tool.records or not call.tool.is_hosts) else None
     is_operation = tool is not None and tool.operation is not None

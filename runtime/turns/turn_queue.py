@@ -27,7 +27,7 @@ LOCKED_RETRY = 0.1  # s until a turn that somebody had locked is tried again
 
 
 class TurnQueue:
-    """Which turns wait, who runs them, and until when."""
+    """Queue of turns: those that wait, their runners and leases."""
 
     def __init__(self, dbname: str):
         self.name = dbname
@@ -264,7 +264,7 @@ def has_queued(cr) -> bool:
 
 
 def has_left(cr) -> bool:
-    """Whether a turn is queued, or its runner seems to be dead."""
+    """True if a turn is queued, or its runner seems to be dead."""
     cr.execute(
         "SELECT 1 FROM woow_paas_platform_ai_turn"
         " WHERE state = 'queued' OR (state = 'running' AND lease_owner IS NULL) LIMIT 1"

@@ -38,7 +38,7 @@ Hear = Callable[[Notes, bool], None]
 
 
 class Reason(NamedTuple):
-    """Why a process does not hear itself: a word for monitors, a sentence for the log."""
+    """Reason of a process that does not hear itself: a word for monitors, a sentence for the log."""
 
     code: str
     sentence: str
@@ -62,7 +62,7 @@ class Transport(Protocol):
         """
 
     def explain(self) -> Reason:
-        """Why what was sent does not come back, as far as it can be seen from here."""
+        """Diagnose a lost notification, as far as it can be seen from here."""
 
     def close(self) -> None: ...
 
@@ -114,7 +114,7 @@ class Channel:
             member(notes, True)
 
     def is_heard(self) -> bool:
-        """Whether this process hears what it says itself."""
+        """True if this process hears its own notifications."""
         return self._is_heard
 
     def state(self) -> Literal["heard", "starting", "deaf"]:
@@ -243,7 +243,7 @@ class Channel:
         return payloads
 
     def _give_back(self) -> None:
-        """What may not have left with a connection that broke is said once more; twice does no harm."""
+        """Send again what may not have left with a broken connection; twice does no harm."""
         with self._lock:
             for token, notes in self._taken.items():
                 merge(self._outbox.setdefault(token, {}), notes, MAX_IDS)
@@ -285,7 +285,7 @@ class Channel:
             hear(changes, False)
 
     def _report_unread(self, payload: str) -> None:
-        """Whoever may connect to PostgreSQL may write into the channel, but does not fill the log."""
+        """Log unreadable notifications, at a bounded rate: any client of PostgreSQL may write into the channel."""
         self._unread += 1
         now = time.monotonic()
         if now - self._unread_reported_at < UNREAD_REPORT:

@@ -20,7 +20,7 @@ PATIENCE = 60.0  # s in which a client has to take something
 
 
 def connection() -> socket.socket | None:
-    """Where the answer goes, None where the server does not tell."""
+    """Connection of the response, None where the server does not tell."""
     environ = request.httprequest._HTTPRequest__environ  # Odoo's own copy leaves it out
     return environ.get("socket") or environ.get("werkzeug.socket")
 

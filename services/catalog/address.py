@@ -59,7 +59,7 @@ def without_secrets(url: str, stand_in: Callable[[str], str]) -> str:
 
 
 def is_key(part: str) -> bool:
-    """Whether nobody has thought of it: it is long, and letters and digits alternate as in no word.
+    """True if it looks like a generated key: it is long, and letters and digits alternate as in no word.
 
     >>> is_key("Zk3v9QpLx72bT0aYw8Rr"), is_key("model-context-protocol-v2-2025")
     (True, False)

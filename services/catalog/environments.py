@@ -19,7 +19,7 @@ def command(server: FileServer, *, container_runtime: str) -> tuple[str, ...]:
 
 
 def variables(server: FileServer, *, cache: Path) -> Mapping[str, str]:
-    """What the process finds in its environment; packages are kept below `cache`."""
+    """Environment variables of the process; packages are kept below `cache`."""
     if server.env_type != "dynamic_injected":
         return server.env
     return {
@@ -33,7 +33,7 @@ def variables(server: FileServer, *, cache: Path) -> Mapping[str, str]:
 def sandbox(
     server: FileServer, *, mode: str, cache: Path, hidden: tuple[str, ...]
 ) -> SandboxSpec | None:
-    """What of this host the program of a workspace has; None where it runs without a sandbox.
+    """Access of a workspace's program to this host; None where it runs without a sandbox.
 
     Containers have walls of their own. What the operator's file starts for everybody is the operator's own choice.
 

@@ -51,7 +51,7 @@ def of_url(url: str) -> str:
 
 
 def context_length(url: str) -> int:
-    """What is usual for the provider at this address, 0 if nothing is.
+    """Usual context length of the provider at this address in tokens, 0 if there is none.
 
     >>> context_length("https://api.mistral.ai/v1"), context_length("http://localhost:11434/v1")
     (128000, 16384)

@@ -224,7 +224,7 @@ def without_secrets(name: str, url: str) -> str:
 
 
 def has_placeholder(value: str) -> bool:
-    """Whether something has to be entered before this can be used."""
+    """True if something has to be entered before this can be used."""
     return bool(_PLACEHOLDER.search(value))
 
 

@@ -73,7 +73,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 def parse(
     source: str, environ: Mapping[str, str], name: str, before: ServerFile | None = None
 ) -> ServerFile:
-    """What the file says. A fault costs the key or the entry in which it stands, and is among `problems`.
+    """Read the file. A fault costs the key or the entry in which it stands, and is among `problems`.
 
     Nothing that cannot be read loosens anything: of a faulty entry, and of a file that is no TOML, what was read last
     stays, and MCP stays off where it is not known to be on.
@@ -86,7 +86,7 @@ def parse(
 
 
 def unread(reason: str, before: ServerFile | None) -> ServerFile:
-    """What counts while there is no file that can be read."""
+    """State while there is no file that can be read."""
     return replace(before or UNKNOWN, problems=(reason,))
 
 
@@ -231,7 +231,7 @@ class _Reader:
         return self._frozen(values)
 
     def _template(self, entry: Any) -> FileServer:
-        """What the entry leaves out is as `stdio_templates` has it."""
+        """Fill in from `stdio_templates` what the entry leaves out."""
         values = self._checked(entry, TEMPLATE_KEYS)
         template = TEMPLATES.get(values.get("name", ""))
         if not template:
@@ -262,7 +262,7 @@ class _Reader:
         return tuple(found)
 
     def _check_owners(self, values: Mapping[str, Any], template: StdioTemplate) -> None:
-        """What owners fill in stays among what is listed for them; nothing is, unless they may use the template."""
+        """Check that owners' values are among those listed for them; there are none without use of the template."""
         for key, is_used in (
             ("workspace_root", bool(template.folders)),
             ("hosts", bool(template.hosted)),

@@ -31,7 +31,7 @@ EXAMPLE_HOST = "db.example.com:5432"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """Where a filled field goes: into the process's environment, which no list of processes shows.
+    """Place of a field in the process's environment, which no list of processes shows.
 
     :ivar form: what the whole value must match
     :ivar example: for who is told that it does not
@@ -64,7 +64,7 @@ class StdioTemplate:
 
     @property
     def hosted(self) -> bool:
-        """Whether a field names a host."""
+        """True if a field names a host."""
         return any(variable.owners_form for variable in self.variables.values())
 
 
@@ -165,7 +165,7 @@ def filled(release: FileServer, values: Mapping[str, str], *, workspace: str = "
 
 
 def lines(code: str, release: FileServer | None, *, owners: bool) -> str:
-    """What to send to the operator, as TOML; ``""`` where it is released already.
+    """TOML lines for the operator; ``""`` where it is released already.
 
     >>> print(lines("slack", None, owners=True))
     [[mcp.templates]]

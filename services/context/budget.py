@@ -50,7 +50,7 @@ def tokens_of_rest(system_prompt: str, functions: Iterable[Mapping[str, Any]]) -
 
 
 def ratio(estimated: int, reported: int, former: float = 1.0) -> float:
-    """How many tokens the provider counts for one that was estimated.
+    """Tokens that the provider counts for one that was estimated.
 
     :param former: what is known where it has reported nothing
 
@@ -87,14 +87,14 @@ def for_messages(length: int, rest: int, answer: int = 0) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How many of the latest turns are shown whole, and how many of the oldest are to be summed up before."""
+    """Plan of a request: how many of the latest turns are shown whole, and how many of the oldest compacted."""
 
     shown: int
     summed_up: int = 0
 
 
 def plan(sizes: Sequence[int], around: int, room: int, summary: int, *, at_once=False) -> Plan:
-    """What becomes of the turns since the last summary. As long as they fit, nothing does: what a request begins
+    """Plan the turns since the last summary. As long as they fit, nothing changes: what a request begins
     with stays the same, so that the provider finds it in its cache.
 
     :param sizes: tokens of each turn, oldest first; of the latest `MOST_TURNS` at most
@@ -122,12 +122,12 @@ def plan(sizes: Sequence[int], around: int, room: int, summary: int, *, at_once=
 
 
 def _latest(sizes: Sequence[int], room: int) -> int:
-    """How many of the last ones fit."""
+    """Number of the last ones that fit."""
     return sum(total <= room for total in accumulate(reversed(sizes)))
 
 
 def is_paused(failures: int, turns: int) -> bool:
-    """Whether summing up is not tried again yet.
+    """True while compaction is not tried again yet.
 
     :param failures: attempts in a row that have failed
     :param turns: that have gone by since the last one

@@ -54,7 +54,7 @@ def path_key(turn_ids: Iterable[int]) -> str:
 
 
 def as_messages(content: str) -> tuple[dict[str, Any], ...]:
-    """What stands for the turns that were summed up. It is nobody's instruction, so it is no part of the system
+    """Messages that stand for the compacted turns. They are no instruction, so they are no part of the system
     prompt; and an answer follows it, since some models want both sides to take turns."""
     return (
         {"role": "user", "content": f"{HEAD}\n\n{content}"},
@@ -63,7 +63,7 @@ def as_messages(content: str) -> tuple[dict[str, Any], ...]:
 
 
 def count(messages: Iterable[Mapping[str, Any]]) -> int:
-    """How many messages people see of these."""
+    """Number of these messages that people see."""
     return sum(
         message["role"] == "user"
         or (message["role"] == "assistant" and not message.get("tool_calls"))

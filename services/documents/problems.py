@@ -1,4 +1,4 @@
-"""What a reader finds wrong with a document; the class names are what it tells the process that waits."""
+"""Problems of documents; the class names are what the reader reports to the process that waits."""
 
 
 class Problem(Exception):

@@ -87,7 +87,7 @@ OVER_LIMIT = (
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What was read.
+    """Extracted text of a document.
 
     :ivar kind: a key of `MIMETYPES`
     :ivar count: pages, slides or sheets that it has
@@ -128,7 +128,7 @@ _places = forks.renewed(_Places())
 
 
 def is_document(data: bytes) -> bool:
-    """Whether a file is one for the reader; it may still turn out that it is not.
+    """True if a file is one for the reader; it may still turn out that it is not.
 
     >>> is_document(b"%PDF-1.7"), is_document(b"a;b"), is_document(b"PK")
     (True, False, False)

@@ -25,7 +25,7 @@ class AskedCall:
     is_cut: bool = False
 
     def is_another(self, name: str, provider_id: str) -> bool:
-        """Whether a chunk at the same index begins a new call, as some providers do."""
+        """True if a chunk at the same index begins a new call, as some providers do."""
         if provider_id and self.provider_id and provider_id != self.provider_id:
             return True
         return bool(self.arguments) and name != self.name
@@ -82,12 +82,12 @@ class Answer:
         self.thinking += thought[: MAX_KEPT - len(self.thinking)]
 
     def take_thought(self) -> str:
-        """What was thought since the last time."""
+        """Thinking since the last time."""
         begun, self._told_thought = self._told_thought, len(self.thinking)
         return self.thinking[begun:]
 
     def _shown(self, content: str) -> str:
-        """What the person sees of a piece of what the model has said."""
+        """The visible part of a piece of the model's text."""
         return content
 
     def _is_cut(self, call: AskedCall) -> bool:
@@ -106,7 +106,7 @@ class Answer:
         call.arguments += part.get("args") or ""
 
     def check(self) -> None:
-        """Whether the answer is whole.
+        """Raise unless the answer is whole.
 
         :raises LlmProtocolError: it was cut, or there is nothing in it
         :raises LlmRejected: the provider's filter held it back

@@ -106,7 +106,7 @@ class _Line(httpx.AsyncBaseTransport):
 
 
 class _Drained(httpx.AsyncByteStream):
-    """Who reads an answer stops at its last event; what HTTP says behind it has to be read, too."""
+    """Stream that is read to its end: readers of an answer stop at its last event, and HTTP goes on behind it."""
 
     def __init__(self, inner: httpx.AsyncByteStream):
         self._inner = inner

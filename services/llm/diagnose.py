@@ -62,7 +62,7 @@ NO_PICTURES = _lt("The model does not see pictures.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a test has learnt: names from `/models`, what is said there of this model, and how it calls tools."""
+    """Findings of a test: names from `/models`, the entry of this model there, and how it calls tools."""
 
     models: list[str] = field(default_factory=list)
     context_length: int = 0
@@ -140,7 +140,7 @@ class _ProviderCourse(Course):
             return {}
 
     async def _ask_with_tools(self, model) -> str:
-        """What is asked first proves the key and the model's name, too: lists of models may be open to all.
+        """Ask with tools first, which proves the key and the model's name, too: lists of models may be open to all.
 
         :return: "native" or "prompt"
         """

@@ -57,7 +57,7 @@ def length(base_url: str, max_tokens: int | None) -> dict[str, Any]:
 
 
 def wants_thoughts(base_url: str) -> bool:
-    """Whether what was thought before a call of a tool has to be sent back; without it DeepSeek answers 400.
+    """True if the thinking before a call of a tool has to be sent back; without it DeepSeek answers 400.
 
     https://api-docs.deepseek.com/guides/thinking_mode
     """
@@ -65,7 +65,7 @@ def wants_thoughts(base_url: str) -> bool:
 
 
 def extra_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What has to come back with a call exactly as it came: Gemini's signature of a thought.
+    """Data that has to come back with a call exactly as it came: Gemini's signature of a thought.
 
     https://ai.google.dev/gemini-api/docs/thought-signatures
     """

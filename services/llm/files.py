@@ -40,7 +40,7 @@ File = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file is, and what a model can read of it.
+    """Type of a file, and the text that a model can read of it.
 
     :ivar kind: "picture", "text" or that of a `Document`
     :ivar count: pages, slides or sheets of a document
@@ -86,7 +86,7 @@ def read(name: str, data: bytes, person: Hashable) -> Reading:
 
 
 def mimetype_of(name: str, data: bytes) -> str:
-    """What a file is by its content; empty if it is neither a picture nor text.
+    """MIME type of a file by its content; empty if it is neither a picture nor text.
 
     >>> mimetype_of("a.csv", b"a;b"), mimetype_of("a.png", b"no picture"), mimetype_of("a", bytes(3))
     ('text/csv', 'text/plain', '')
@@ -163,7 +163,7 @@ def _as_data(about: str, text: str) -> str:
 
 
 def fitting(pages: Sequence[str], room: int = TEXT_CAP) -> int:
-    """How many of a document's pages a model is shown whole.
+    """Number of a document's pages that a model is shown whole.
 
     >>> fitting(["a" * 10_000] * 5), fitting(["a" * 30_000]), fitting([])
     (2, 0, 0)

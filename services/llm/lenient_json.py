@@ -62,11 +62,11 @@ class LenientJson:
 
     @property
     def rest(self) -> str:
-        """What was read beyond the end to find it."""
+        """Characters read beyond the end to find it."""
         return "".join(reversed(self._back))
 
     def was_cut(self, value: Any) -> bool:
-        """Whether the input ended inside this very object or array."""
+        """True if the input ended inside this very object or array."""
         return any(value is cut for cut in self._cut)
 
     # ------------------------------------------------------------ characters

@@ -121,7 +121,7 @@ def context_length(detail: str) -> int:
 
 
 def counts_tokens(detail: str) -> bool:
-    """Whether a refusal as too long is the model's; a proxy in front of it counts bytes, of which pictures are most.
+    """True if a refusal as too long is the model's; a proxy in front of it counts bytes, of which pictures are most.
 
     >>> counts_tokens("HTTP 413: Too many tokens."), counts_tokens("413 Request Entity Too Large nginx/1.26.3")
     (True, False)

@@ -55,7 +55,7 @@ class PromptReader:
         self._needs_gap = False
 
     def feed(self, delta: str) -> str:
-        """What the person may see of the answer's next piece."""
+        """The visible part of the answer's next piece."""
         shown = []
         for start in range(0, max(len(delta), 1), _PIECE):
             self._buffer += delta[start : start + _PIECE]

@@ -19,7 +19,7 @@ MAX_KEPT = 64_000  # characters of one step's thinking that are shown and kept
 
 
 def of_delta(delta: Mapping[str, Any]) -> str:
-    """What a piece of a stream has of it beside the answer's own text.
+    """Thinking in a piece of a stream, beside the answer's own text.
 
     >>> of_delta({"reasoning_content": None, "reasoning": "Hm."})
     'Hm.'

@@ -184,7 +184,7 @@ def to_langchain(system_prompt: str, messages: Iterable[Mapping[str, Any]], host
 
 
 def _wanted_back(message: Mapping[str, Any], calls: list, host: str) -> dict[str, Any]:
-    """What some endpoints have to be sent again beside content and calls, see `dialect.completed`."""
+    """Data that some endpoints have to be sent again beside content and calls, see `dialect.completed`."""
     of_host = [call for call in calls if (call.get("extra") or [""])[0] == host != ""]
     return {
         thinking.KEY: message.get(thinking.KEY, ""),

@@ -73,7 +73,7 @@ async def _embed(
 
 
 async def size(spec: LlmSpec, connections: Connections, timeout: float) -> int:
-    """How many numbers a vector of the model has.
+    """Number of dimensions of the model's vectors.
 
     :raises LlmError: see `embed`
     """

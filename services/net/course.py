@@ -78,7 +78,7 @@ class Course:
         raise NotImplementedError
 
     def too_late(self) -> EngineError:
-        """What a step that takes too long is called."""
+        """Message of a step that takes too long."""
         raise NotImplementedError
 
     def step_of(self, _error: EngineError) -> int:
@@ -155,7 +155,7 @@ class Course:
         self.result.steps += [Step(name=name, state="skipped", message=message) for name in names]
 
     def explained(self, error: EngineError) -> EngineError:
-        """What it is told as, by who knows more about it."""
+        """Explain a step by one who knows more about it."""
         return error
 
     def fail(self, error: EngineError) -> None:

@@ -64,7 +64,7 @@ _BLOCKED = [
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is global unicast, looked at through every way of wrapping IPv4 in IPv6.
+    """True if an IP address is global unicast, looked at through every way of wrapping IPv4 in IPv6.
 
     >>> is_public("93.184.216.34"), is_public("::ffff:127.0.0.1"), is_public("64:ff9b::7f00:1")
     (True, False, False)
@@ -99,7 +99,7 @@ def _isatap(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """Which internal endpoints the operator allowed.
+    """Internal endpoints that the operator allowed.
 
     :param allow: ``(host, port)`` pairs; a port of None allows any port of that host
     """

@@ -161,7 +161,7 @@ _NO_SESSION = re.compile(
 
 
 def _was_not_taken(sentence: str, body: bytes) -> bool:
-    """Whether a refusal in a session proves that the request was not carried out."""
+    """True if a refusal in a session proves that the request was not carried out."""
     parsed = jsonrpc.parse(body)
     message = parsed if isinstance(parsed, dict) else {}
     error = message.get("error")

@@ -119,7 +119,7 @@ def with_body(response: httpx.Response, request: httpx.Request, **body: Any) -> 
 
 
 def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.URL | None:
-    """Where a redirect leads, if it stays at this origin and the request stays what it is."""
+    """Target of a redirect, if it stays at this origin and the request stays what it is."""
     if response.status_code not in (307, 308) and (
         request.method != "GET" or response.status_code // 100 != 3
     ):

@@ -229,7 +229,7 @@ class OAuth:
     async def _client(
         self, directory: Directory, authority: Authority, token_set: TokenSet
     ) -> dict:
-        """Who we are to this authorization server: as agreed before, by our own document, or registered now.
+        """Our client at this authorization server: as agreed before, by our own document, or registered now.
 
         The redirect URI that all share serves where it is sure who answers; else, and for whoever registers
         now, it is one of this issuer alone.

@@ -37,7 +37,7 @@ _QUOTED_PAIR = re.compile(r"\\(.)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """What a 401 or 403 asks for (RFC 6750, 3; RFC 9728, 5.1)."""
+    """Challenge of a 401 or 403 (RFC 6750, 3; RFC 9728, 5.1)."""
 
     error: str = ""
     scope: str = ""
@@ -61,7 +61,7 @@ class Authority:
 
     @property
     def is_recognised(self) -> bool:
-        """Whether it is sure who sent an answer, see `is_recognised`."""
+        """True if the sender of an answer is certain, see `is_recognised`."""
         return is_recognised(self.issuer, self.authorization_endpoint, self.sends_issuer)
 
 
@@ -93,7 +93,7 @@ def challenge_of(headers: httpx.Headers) -> Challenge:
 
 
 def is_recognised(issuer: str, authorization_endpoint: str, sends_issuer: bool) -> bool:
-    """Whether it is sure that the issuer sends the answers of its sign-in (RFC 9700, 4.4).
+    """True if it is certain that the issuer sends the answers of its sign-in (RFC 9700, 4.4).
 
     Metadata can name the page of another authorization server; its codes would then be redeemed at the issuer's
     token endpoint. So an answer names its sender (RFC 9207), or people are sent to the issuer itself. Where the
@@ -233,7 +233,7 @@ def canonical(url: str) -> str:
 
 
 def covers(resource: str, server_url: str) -> bool:
-    """Whether a token for `resource` is meant for the server: same origin, and its path or one above.
+    """True if a token for `resource` is meant for the server: same origin, and its path or one above.
 
     >>> covers("https://a.example/", "https://a.example/mcp"), covers("https://a.example/x", "https://a.example/mcp")
     (True, False)

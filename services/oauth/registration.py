@@ -48,7 +48,7 @@ async def register(directory: Directory, authority: Authority, redirect_uri: str
 
 
 def method(client: Mapping[str, str], offered: Iterable[str]) -> str:
-    """How the client shows who it is, of what the server offers."""
+    """Client authentication method, of those that the server offers."""
     if not client.get("client_secret"):
         return "none"
     known = ("client_secret_basic", "client_secret_post", "none")

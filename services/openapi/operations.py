@@ -202,7 +202,7 @@ async def _parsed(body: bytearray) -> Any:
 
 
 def _decoded(body: bytearray, charset: str | None) -> str:
-    """What of a text is looked at. Some of Python's codecs take forever, so not each may be asked for."""
+    """The part of a text that is looked at. Some of Python's codecs take forever, so not each may be asked for."""
     charset = charset if charset and charset.lower() in _CHARSETS else "utf-8"
     written = body[: content.MAX_READ].decode(charset, "replace")
     return f"{written}\n[what follows was left out]" if len(body) > content.MAX_READ else written

@@ -131,7 +131,7 @@ def _without(of: Mapping[str, Any], names: set[str], keep: bool) -> dict[str, An
 
 
 def merged(given: Mapping[str, Any], fixed: Fixed) -> dict[str, Any]:
-    """What is called: the LLM's arguments, with the fixed values over them.
+    """Arguments of the call: the LLM's, with the fixed values over them.
 
     >>> merged({"city": "Rome", "days": 2}, {("", "city"): "Taipei"})
     {'city': 'Taipei', 'days': 2}

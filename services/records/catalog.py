@@ -75,7 +75,7 @@ class RecordTool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an administrator lets an assistant do with one model.
+    """Access of an assistant to one model, as an administrator set it.
 
     :ivar operations: see `Operation`
     :ivar hidden: names of fields that are left out

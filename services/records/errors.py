@@ -55,7 +55,7 @@ class SomethingLeft(RecordError):
 
 
 class TryAgain(RecordError):
-    """What ended this try passes: it changed no record, and the call may be tried again.
+    """A try that failed for a passing reason: it changed no record, and the call may be tried again.
 
     :ivar has_left: something was sent in it, so the call may not be tried again
     :ivar losses: how often the connection was lost in the middle of this call, whoever ran it
@@ -84,7 +84,7 @@ def invalid(message: str) -> RecordError:
 
 
 def unknown(kind: str, name: object, known: Iterable[str], hint: str = "") -> RecordError:
-    """What was named is not there, or is not for this person: nobody learns which.
+    """Error of a name that does not exist, or not for this person: the two cannot be told apart.
 
     :param known: what there is, as far as this person may know; few are listed, of many the nearest
     :param hint: a sentence that stands before those

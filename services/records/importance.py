@@ -131,7 +131,7 @@ def parents_first(
     creations: Iterable[Creation],
     wanted: Collection[str],
 ) -> list[Creation]:
-    """What was created, the model of the call first and each record before its lines."""
+    """Created records, the model of the call first and each record before its lines."""
     found = list(creations)
     owners = {(model, i): _owners(fields_of(model), row) for model, i, row in found}
 

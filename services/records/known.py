@@ -1,4 +1,4 @@
-"""What a model is told of Odoo's models before it asks for any: those that it may use, with some of their fields.
+"""Model summary: the models of Odoo that a model may use, with some of their fields.
 
 A small model that knows them searches the right one at once; it is part of the prompt, so it has a limit.
 """

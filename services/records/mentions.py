@@ -39,12 +39,12 @@ def best(groups: Iterable[Sequence[Mention]], query: str) -> list[Mention]:
 
 
 def named(mentions: Iterable[Mention]) -> str:
-    """What stays with the question for the rest of the conversation."""
+    """Records that stay with the question for the rest of the conversation."""
     return "\n".join(f"[The user attached the record {_about(one)}.]" for one in mentions)
 
 
 def told(read: Sequence[tuple[Mention, str | None]]) -> str:
-    """What the records say, each within its share, and which say nothing any more.
+    """Content of the records, each within its share, and those that have none any more.
 
     :param read: each record with what it says, None if it is gone or may not be read by now
     """

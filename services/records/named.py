@@ -68,7 +68,7 @@ def _named(said: str) -> Iterator[str]:
 
 
 def made_up(arguments: Mapping[str, Any], named: Callable[[], Container[str]]) -> str:
-    """What is wrong with the ids of a call, ``""`` if nothing is.
+    """Problem of the ids of a call, ``""`` if there is none.
 
     :param named: gives what `known` finds; asked only for a call that has ids
 

@@ -1,4 +1,4 @@
-"""What no assistant ever reaches, whatever an administrator chooses: code, rights, credentials, our own tables."""
+"""Deny list of all assistants, whatever an administrator chooses: code, rights, credentials, our own tables."""
 
 import re
 

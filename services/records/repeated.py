@@ -16,7 +16,7 @@ MAX_WHY = 500  # characters
 
 
 def refusal(name: str, arguments: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> str:
-    """What a call of a tool that reads is told, ``""`` if it is to be made.
+    """Refusal of a repeated reading call, ``""`` if it is to be made.
 
     :param messages: of this turn
     """
@@ -41,7 +41,7 @@ def refusal(name: str, arguments: Mapping[str, Any], messages: Sequence[Mapping[
 
 
 def _may_change(call: Mapping[str, Any]) -> bool:
-    """Whether a call may change records: of a tool that writes, or of one that is not ours, see `ToolSpec.origin`."""
+    """True if a call may change records: of a tool that writes, or of one that is not ours, see `ToolSpec.origin`."""
     if call["alias"] in TOOLS:
         return TOOLS[call["alias"]].is_write
     _kind, tool_id, server_id, *_ = call.get("origin") or ("", 0, 0)

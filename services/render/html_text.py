@@ -39,7 +39,7 @@ def markdown(source: str) -> str:
 
 
 def losses(source: str) -> list[str]:
-    """Which of “pictures” and “formatting” would be gone if this were written as Markdown."""
+    """Losses of writing this as Markdown, of “pictures” and “formatting”."""
     reader = _Losses()
     reader.feed(source)
     reader.close()
@@ -163,7 +163,7 @@ class _Reader(HTMLParser):
     # ------------------------------------------------------------ blocks
 
     def _flush(self):
-        """What was read since the last block; in a cell it goes on."""
+        """End the block that was read; in a cell it goes on."""
         if self._row is not None or self._verbatim:
             self._text.append(" " if self._row is not None else "")
             return

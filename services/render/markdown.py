@@ -78,7 +78,7 @@ class BlockStream:
             yield from self._flush()
 
     def close(self) -> Iterator[str]:
-        """What is left at the end of the text."""
+        """Rest at the end of the text."""
         if self._line:
             line, self._line = self._line, ""
             yield from self._add(line)
@@ -110,7 +110,7 @@ class BlockStream:
             yield from self._flush()
 
     def _starts_block(self, line: str) -> bool:
-        """Whether a line after a blank one begins something new. A list goes on with items and indents."""
+        """True if a line after a blank one begins a new block. A list goes on with items and indents."""
         if not self._in_list():
             return not (line[:1] in " \t" and self._block and self._block[0][:1] in " \t")
         if line[:1] in " \t":

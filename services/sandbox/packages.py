@@ -13,7 +13,7 @@ MAX_DESCRIPTION = 1_000_000  # bytes of a package.json
 
 
 def folder(box: SandboxSpec) -> Path:
-    """Where the package of a program is kept, once it has been fetched."""
+    """Folder of a program's package, once it has been fetched."""
     name = hashlib.sha256(":".join((box.runtime, box.package)).encode()).hexdigest()[:24]
     return Path(box.packages, name)
 
@@ -33,7 +33,7 @@ def fetching(box: SandboxSpec) -> tuple[list[str], dict[str, str]]:
 
 
 def program(box: SandboxSpec) -> str:
-    """Where the sandbox finds the program of a package.
+    """Path of a package's program in the sandbox.
 
     :raises ConfigError: the package has none, or several
     """

@@ -48,7 +48,7 @@ CALLS: Mapping[str, tuple[int, int | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What becomes of a call.
+    """Action of a filter on a system call.
 
     :ivar argument: which of its arguments counts, from 0; None for none
     :ivar bits: the rule counts only where the argument has one of them
@@ -112,7 +112,7 @@ def _step(code: int, value: int, when_true: int = 0, when_false: int = 0) -> byt
 
 
 def is_known_to_kernel() -> bool:
-    """Whether the kernel takes filters: it then complains of the missing address, not of the mode."""
+    """True if the kernel takes filters: it then complains of the missing address, not of the mode."""
     libc = ctypes.CDLL(None, use_errno=True)
     if platform.machine() not in MACHINES:
         return False

@@ -8,7 +8,7 @@ _SMALLEST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxPropert
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """What both say; of texts and what cannot be joined, the first word.
+    """Merge of two schemas; of texts and of what cannot be joined, the first one's.
 
     >>> merged({"maximum": 100}, {"type": "integer", "minimum": 1, "maximum": 50})
     {'maximum': 50, 'type': 'integer', 'minimum': 1}

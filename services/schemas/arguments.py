@@ -41,7 +41,7 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 def misfits(value: Any, schema: Mapping[str, Any]) -> str:
-    """Where a value violates an untrusted schema; empty if it fits."""
+    """Places where a value violates an untrusted schema; empty if it fits."""
     if not schema:
         return ""
     errors = []
@@ -78,7 +78,7 @@ def _validator():
         return ()
 
     def additional(validator, value, instance, schema):
-        """Which properties are additional is a question of patterns, where there are any."""
+        """Additional properties, which depend on patterns, where there are any."""
         checks = Draft202012Validator.VALIDATORS["additionalProperties"]
         return () if "patternProperties" in schema else checks(validator, value, instance, schema)
 

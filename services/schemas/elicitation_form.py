@@ -18,7 +18,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 def clean(schema: Any) -> dict[str, Any] | None:
-    """What a form can be made from, None if it is too large.
+    """Schema that a form can be made from, None if it is too large.
 
     >>> clean({"type": "object", "properties": {"a": {"type": "string"}, "b": 1}, "required": ["a", "b"]})
     {'type': 'object', 'properties': {'a': {'type': 'string'}}, 'required': ['a']}
@@ -38,7 +38,7 @@ def clean(schema: Any) -> dict[str, Any] | None:
 
 
 def problems(content: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with each field of an answer: a code that the card turns into a sentence.
+    """Problem of each field of an answer: a code that the card turns into a sentence.
 
     required, unknown, text, number, integer, boolean, choice, too_short, too_long, too_small, too_large,
     too_few, too_many, email, uri, date, date-time

@@ -380,7 +380,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether it can be written down: Python reads ``NaN``, which no endpoint does."""
+    """True if it can be written as JSON: Python reads ``NaN``, which no endpoint does."""
     if isinstance(value, str | int | bool) or value is None:
         return True
     try:

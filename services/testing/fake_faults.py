@@ -1,4 +1,4 @@
-"""What breaks one answer of `FakeMcp`, ``(call, writer)``, and the code of the error that it must become."""
+"""Faults of one answer of `FakeMcp`, ``(call, writer)``, each with the code of its error."""
 
 import asyncio
 import json

@@ -50,7 +50,7 @@ def answer(method: str, call: Call) -> dict[str, Any] | None:
 
 
 def page(call: Call, key: str, entries: list) -> dict[str, Any]:
-    """What a ``…/list`` request gets: as many as the fake puts on a page."""
+    """One page of a ``…/list`` request, of the fake's size."""
     start = int(call.params.get("cursor") or 0)
     end = start + call.fake.page
     more = {"nextCursor": str(end)} if end < len(entries) else {}

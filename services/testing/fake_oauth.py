@@ -59,7 +59,7 @@ class FakeOAuth:
         return 401, {"www-authenticate": f'Bearer resource_metadata="{where}"{scope}'}
 
     def sign_in(self, url: str, **more: str) -> dict[str, str]:
-        """What the browser brings back to the callback after the person has agreed.
+        """Query of the callback after the person has agreed in the browser.
 
         :raises PermissionError: the client is not one that may be led back there
         """

@@ -22,7 +22,7 @@ def function(tool: ToolSpec) -> dict[str, Any]:
 
 
 def is_cut(function: Mapping[str, Any]) -> bool:
-    """Whether the tool says more than this definition of it."""
+    """True if the tool's own definition is longer than this one."""
     left: list[Any] = [function["function"]]
     while left:
         value = left.pop()

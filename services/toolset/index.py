@@ -74,7 +74,7 @@ class ToolIndex:
         return heapq.nsmallest(limit, scores, key=lambda number: (-scores[number], number))
 
     def _weighted(self, query: str, context: Sequence[str]) -> dict[str, float]:
-        """What to look for; nothing where the query itself has no words."""
+        """Weighted words to look for; none where the query itself has no words."""
         asked = of_query(query)[:MAX_QUERY]
         weights: dict[str, float] = dict.fromkeys(asked, 1.0)
         for term, others in itertools.islice(words.same(query), MAX_QUERY):

@@ -120,7 +120,7 @@ class Lookup:
         question: str = "",
         by_meaning: Sequence[Sequence[int]] | None = None,
     ) -> list[ToolSpec]:
-        """What fits, of each query the best first, then the second of each.
+        """Matching tools, of each query the best first, then the second of each.
 
         :param question: of the person; its words count a little
         :param by_meaning: of each query the numbers of `meanings` that mean the same, the best first
@@ -227,7 +227,7 @@ def _is_own(tool: ToolSpec) -> bool:
 
 
 def _line(owner: str, tools: Sequence[ToolSpec], limit: int) -> str:
-    """Who has how many tools, and the words that their names have most."""
+    """Number of a server's tools, and the words that their names have most."""
     line = f"{text.one_line(owner, 40)} ({len(tools)})"[: max(limit, 0)]
     counts = Counter(
         word for tool in tools for word in dict.fromkeys(words(tool.title or tool.name))

@@ -144,7 +144,7 @@ _LONGEST = max(map(len, filter(_NO_BLANKS.match, SYNONYMS)))  # characters
 
 
 def _terms(text: str) -> Iterator[str]:
-    """What may have synonyms. Where there are no blanks the longest term counts: 投影片 holds no 影片."""
+    """Terms that may have synonyms. Where there are no blanks the longest term counts: 投影片 holds no 影片."""
     for match in _PART.finditer(text[:MAX_TEXT]):
         part, at = match[0], 0
         if not _NO_BLANKS.match(part):

@@ -179,7 +179,7 @@ class _Turn(Asking, Calling, SummingUp):
         self.journal.emit(event)
 
     def _is_finished(self) -> bool:
-        """Whether the last step was saved, but not the end of the turn."""
+        """True if the last step was saved, but not the end of the turn."""
         last = self.progress.messages[-1] if self.progress.messages else {}
         return last.get("role") == "assistant" and not last.get("tool_calls")
 
@@ -201,7 +201,7 @@ class _Turn(Asking, Calling, SummingUp):
         return is_named and self.progress.confirmed != round_ and not self._is_last_word()
 
     async def _take_steering(self) -> None:
-        """What the person has sent since the last step, between two steps, where all calls have their results."""
+        """Take messages that the person has sent since the last step, between two steps, where all calls have their results."""
         messages = self.progress.messages
         if not messages:
             return
@@ -243,7 +243,7 @@ class _Turn(Asking, Calling, SummingUp):
     # ------------------------------------------------------------ tools
 
     async def _run_calls(self, calls: list[ToolCall]) -> bool:
-        """Whether every call has its result; else the turn waits for a person."""
+        """Run the calls; True if every one has its result, else the turn waits for a person."""
         progress = self.progress
         runner = Calls(
             self.journal,

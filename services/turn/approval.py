@@ -57,12 +57,12 @@ def is_destructive(annotations: Mapping[str, Any]) -> bool:
 
 
 def is_untrusted(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
-    """Whether the tool's results are untrusted content."""
+    """True if the tool's results are untrusted content."""
     return trust == "none" or annotations.get("openWorldHint") is True
 
 
 def is_repeatable(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
-    """Whether a call that was cut may be made again: only where a trusted server calls it harmless.
+    """True if an interrupted call may be made again: only where a trusted server calls it harmless.
 
     MCP: "clients MUST consider tool annotations to be untrusted unless they come from trusted servers".
 
@@ -75,7 +75,7 @@ def is_repeatable(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
 
 
 def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
-    """What holds for a tool nobody has decided about; annotations count only on a trusted server."""
+    """Default policy of a tool without a decision; annotations count only on a trusted server."""
     if trust == "none":
         return "ask"
     if annotations.get("readOnlyHint") is True:
@@ -86,7 +86,7 @@ def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
-    """What holds where several decide: never before ask before auto; of two that ask, what is harder to answer."""
+    """The strictest of several decisions: never before ask before auto; of two that ask, what is harder to answer."""
     return max(
         decisions,
         key=lambda one: (ORDER.index(one.policy), not one.grantable, one.reason != "unknown"),

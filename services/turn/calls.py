@@ -185,7 +185,7 @@ class Calls:
         return result
 
     async def _while_wanted(self, method: Callable[..., Awaitable[Any]], call: ToolCall) -> Any:
-        """What a call on records says; a Stop, or the end of the time for tools, ends what it waits for.
+        """Result of a call on records; a Stop, or the end of the time for tools, ends its wait.
 
         What has become of a change is waited for all the same, for a moment.
 

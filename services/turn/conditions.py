@@ -42,7 +42,7 @@ def check(condition: str) -> None:
 
 
 def holds(condition: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether the arguments meet the condition.
+    """True if the arguments meet the condition.
 
     >>> holds("amount > 1000", {"amount": 2000})
     True

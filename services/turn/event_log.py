@@ -71,7 +71,7 @@ class EventLog:
         self._pending.clear()
 
     async def _write(self, method, *args, own_events=(), **lane):
-        """Who is cancelled leaves the write to end, so that no number is given twice or left out."""
+        """Write to the end even when cancelled, so that no number is given twice or left out."""
 
         def arguments(earlier):
             return [*args, [*earlier, *self._numbered(own_events)]]

@@ -123,7 +123,7 @@ def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: floa
 
 
 def _oddity(structured: Any, tool: ToolSpec) -> str:
-    """What of a structured result is not as the tool has promised (MCP 2025-11-25, server/tools).
+    """Difference of a structured result from the tool's promise (MCP 2025-11-25, server/tools).
 
     Reported, not enforced: the result is returned anyway.
     """

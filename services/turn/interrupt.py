@@ -11,7 +11,7 @@ from ..errors import EngineError
 
 
 class Interrupted(EngineError):
-    """Nobody waits any more for a method of the store.
+    """Raised by a method of the store whose result is no longer needed.
 
     :ivar has_begun: a thread is still in it; else it was never called
     """

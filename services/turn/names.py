@@ -116,7 +116,7 @@ def make_aliases(tools: Iterable[tuple[str | None, str]], taken: Collection[str]
 
 
 def server_key(name: str) -> str:
-    """What of a server's name is in the aliases of its tools, which count without case.
+    """The part of a server's name in the aliases of its tools, which count without case.
 
     >>> server_key("My time") == server_key("my_time")
     True

@@ -27,7 +27,7 @@ class OutcomeUnknown(Exception):
 
 
 class TurnsLocked(Exception):
-    """Somebody has locked these turns just now; what was said of the others is written.
+    """Raised where another process has locked these turns just now; events of the others are written.
 
     :ivar lost: of the others, those whose lease is lost
     """
@@ -60,7 +60,7 @@ class Journal(Protocol):
         """
 
     async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:
-        """What the person has sent meanwhile and wants to enter the turn, see `Store.take_steering`."""
+        """Take messages that the person has sent meanwhile and that are to enter the turn, see `Store.take_steering`."""
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again; one that is behind others only asks."""
@@ -125,7 +125,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What the store needs to close a turn."""
+    """Data that the store needs to close a turn."""
 
     state: str
     html: str = ""

@@ -115,7 +115,7 @@ class TurnTools:
         self._room = max(budget - sum(map(definition.tokens, self.functions)), budget // 4)
 
     def _offer(self, alias: str) -> bool:
-        """Whether the tool is offered from now on."""
+        """Offer the tool from now on; True if it may be."""
         if alias in self._offered:
             return True
         try:
@@ -265,7 +265,7 @@ class TurnTools:
     def _found(
         self, hidden: Lookup, queries: list[str], near: list[list[int]] | None
     ) -> CallResult:
-        """What of it can be offered together from now on, and what else there is."""
+        """Found tools that can be offered together from now on, and the others."""
         ready, sizes, more = [], [], []
         budget = self._request.limits.definition_tokens
         for tool in hidden.find(queries, self._question, near):

@@ -73,7 +73,7 @@ def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int, handle: str = 
 
 
 def _lines(blocks: Any, attachments: list[dict[str, str]]) -> Iterator[str]:
-    """What the blocks say; behind `MAX_BLOCKS`, and behind what is kept of a text, nothing is read."""
+    """Text of the blocks; behind `MAX_BLOCKS`, and behind the cap of a text, nothing is read."""
     room = MAX_READ
     blocks = blocks if isinstance(blocks, list) else []
     for block in blocks[:MAX_BLOCKS]:

@@ -22,7 +22,7 @@ class Row(NamedTuple):
 
 
 def rows(approved: Mapping[str, Any], pending: Mapping[str, Any]) -> list[Row]:
-    """What differs, with a little of what does not.
+    """Differences, with a little of their surroundings.
 
     ``gap`` stands for equal lines that are left out; ``rest``, last, tells how many lines of each side are beyond
     `MAX_LINES`.
@@ -56,7 +56,7 @@ def rows(approved: Mapping[str, Any], pending: Mapping[str, Any]) -> list[Row]:
 
 
 def is_reordered(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether definitions differ in nothing but the order of what a ``default`` lists.
+    """True if definitions differ in nothing but the order of what a ``default`` lists.
 
     Servers that write one from a Python set give it another order at each start.
 
@@ -81,7 +81,7 @@ def _unordered(value: Any) -> Any:
 
 
 def _listed(value: Any) -> Any:
-    """What a default lists, in a text or in an array, in one order."""
+    """Entries of a default, in a text or in an array, in one order."""
     if isinstance(value, str):
         return "text", sorted(re.split(r"[\s,;]+", value))
     if isinstance(value, list):

@@ -101,7 +101,7 @@ def _secret_argument(schema: Any) -> str:
 
 
 def _excerpt(shown: str, match: re.Match[str]) -> str:
-    """What was found with what stands around it, from the beginning of a word."""
+    """The match with its surroundings, from the beginning of a word."""
     start = match.start() - (EXCERPT - (match.end() - match.start())) // 2
     if start <= 0:
         return text.one_line(shown, EXCERPT)
@@ -111,7 +111,7 @@ def _excerpt(shown: str, match: re.Match[str]) -> str:
 
 
 def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
-    """Whatever a model or a person reads of it; of the schemas every string."""
+    """Texts of a definition that a model or a person reads; of the schemas every string."""
     for name in ("title", "description"):
         if isinstance(tool.get(name), str):
             yield tool[name]

@@ -27,7 +27,7 @@ MAX_DESCRIPTION = 8_000  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What a server offers, and how it was reached. `tried` holds (variant, sentence) of what failed.
+    """Result of a discovery: the server's offer, and how it was reached. `tried` holds (variant, sentence) of what failed.
 
     `too_large` counts tools that are left out because of the size of their definition; `is_cut` means that the list
     goes on behind what was read of it.
@@ -89,7 +89,7 @@ async def discover(
 
 
 def is_name(name: Any) -> bool:
-    """Whether a tool's name can be kept: nothing in it is invisible, so it is what people see."""
+    """True if a tool's name can be stored: nothing in it is invisible, so it is what people see."""
     return isinstance(name, str) and 0 < len(name) <= MAX_NAME and text.clean(name) == name
 
 

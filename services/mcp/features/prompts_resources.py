@@ -137,7 +137,7 @@ class ServerFeatures:
         prompt: str = "",
         uri: str = "",
     ) -> Completion:
-        """What `value`, the beginning of an argument, may become; nothing from a server that does not know.
+        """Completions of `value`, the beginning of an argument; none from a server that does not support them.
 
         :param prompt: name of the prompt, or
         :param uri: template of the resource
@@ -167,7 +167,7 @@ class ServerFeatures:
     async def _list(
         self, capability: str, method: str, key: str, read: Callable[[Mapping[str, Any]], _T | None]
     ) -> list[_T]:
-        """What `read` makes of every entry of a list; nothing if the server has said that it has no such list."""
+        """Entries of a list, each made by `read`; none if the server has said that it has no such list."""
         request = functools.partial(
             self._pool.request, self._spec, self._conversation_id, options=READ
         )

@@ -75,7 +75,7 @@ class Breaker:
         self._become("half_open", self.reason)
 
     def reset(self) -> None:
-        """Somebody else has seen the server well."""
+        """Close the breaker: another process has seen the server well."""
         self._failures = 0
         self._become("closed", "")
 
@@ -106,7 +106,7 @@ class Breaker:
             self._trial = None
 
     def would_open(self, ticket: int) -> bool:
-        """Whether a failure of this request were one too many."""
+        """True if a failure of this request were one too many."""
         last = self.state == "half_open" or self._failures + 1 >= OPEN_AFTER
         return last and ticket > self._counted
 
@@ -120,7 +120,7 @@ class Breaker:
 
 
 def is_unheard(error: BaseException | None) -> bool:
-    """Whether the server was not asked at all, or its answer not waited for."""
+    """True if the server was not asked at all, or its answer not waited for."""
     if error is None:
         return False
     not_asked = ConfigError | PoolFull | ServerBusy | ServerPaused
@@ -128,7 +128,7 @@ def is_unheard(error: BaseException | None) -> bool:
 
 
 def counts(error: BaseException | None) -> bool:
-    """Whether the server itself is not well: not reached, too slow, or 5xx. A 4xx shows that it is there."""
+    """True if the server itself is not well: not reached, too slow, or 5xx. A 4xx shows that it is there."""
     if isinstance(error, ServerRefused):
         return error.status >= 500
     return isinstance(error, ConnectFailed | ServerTimeout)

@@ -46,7 +46,7 @@ class _Entry:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is being opened or takes requests."""
+        """True if it is being opened or takes requests."""
         return not self.opening.done() or (self.session is not None and self.session.is_open)
 
 

@@ -176,7 +176,7 @@ class Pool:
             raise ServerTimeout from error
 
     async def info(self, spec: ServerSpec, conversation_id: Any) -> ServerInfo:
-        """What the server said of itself when the session of this conversation was opened.
+        """Server info from the opening of this conversation's session.
 
         :raises EngineError: there is none and none can be opened
         """
@@ -285,7 +285,7 @@ class Pool:
         return OAuth(spec, self.policy, self._tokens) if spec.oauth and self._tokens else None
 
     def limiter(self, spec: ServerSpec) -> Limiter:
-        """What all requests to a server pass: a breaker for each credential, and the server's limit."""
+        """Limiter of all requests to a server: a breaker for each credential, and the server's limit."""
         key = (*spec.owner, spec.fingerprint)
         if key not in self._limiters:
             tell = self._on_state and functools.partial(self._on_state, spec)
@@ -294,7 +294,7 @@ class Pool:
         return self._limiters[key]
 
     def process(self, spec: ServerSpec) -> Process:
-        """What is known about the processes of a stdio server."""
+        """State of the processes of a stdio server."""
         if spec.address not in self._processes:
             tell = self._on_stderr and functools.partial(self._on_stderr, spec)
             self._processes[spec.address] = Process(tell)
@@ -305,7 +305,7 @@ class Pool:
             self._on_list_changed(spec, match[1])
 
     def is_connected(self, spec: ServerSpec, conversation_id: Any) -> bool:
-        """Whether there is an open session for this conversation."""
+        """True if there is an open session for this conversation."""
         return self._sessions.is_open(spec, conversation_id)
 
     def release(self, realm: str, conversation_id: Any) -> None:
@@ -328,7 +328,7 @@ class Pool:
                 del known[key]
 
     def forgive(self, realm: str, server_id: int) -> None:
-        """Somebody else has seen the server well: it is asked again at once."""
+        """Close the server's breaker, because another process has seen it well."""
         for key, limiter_ in self._limiters.items():
             if key[:2] == (realm, server_id):
                 limiter_.breaker.reset()

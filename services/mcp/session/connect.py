@@ -102,7 +102,7 @@ def variant_of(session: Session) -> Variant:
 
 
 def _speaks_legacy(error: ServerRefused) -> bool:
-    """Whether a modern refusal names older revisions, which open with a handshake."""
+    """True if a modern refusal names older revisions, which open with a handshake."""
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
     return isinstance(supported, list) and any(isinstance(version, str) for version in supported)
 

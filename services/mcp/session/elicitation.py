@@ -52,7 +52,7 @@ OnElicit = Callable[[ElicitRequest], Awaitable[ElicitResult]]
 
 
 def required_by_result(result: Mapping[str, Any]) -> ElicitationRequired:
-    """What a modern result with ``input_required`` wants (MCP 2026-07-28, basic/patterns/mrtr).
+    """Questions of a modern result with ``input_required`` (MCP 2026-07-28, basic/patterns/mrtr).
 
     The state is opaque: it goes back as it came, and only if it came.
 
@@ -85,7 +85,7 @@ def required_by_error(error: ServerRefused) -> ElicitationRequired | None:
 def retry_params(
     wanted: ElicitationRequired, answers: Mapping[str, ElicitResult]
 ) -> dict[str, Any]:
-    """What goes into the params of the repeated call."""
+    """Params of the repeated call."""
     if not wanted.questions:
         return dict(wanted.more)
     responses = {key: answers[key].to_wire(request) for key, request in wanted.questions.items()}
@@ -117,7 +117,7 @@ def _input_request(question: Any) -> ElicitRequest:
 
 
 def elicit_request(params: Any) -> ElicitRequest:
-    """What the params of an ``elicitation/create`` ask.
+    """Question of the params of an ``elicitation/create``.
 
     :raises ProtocolError: it leads to something that is no web page, or the form is too large
     """

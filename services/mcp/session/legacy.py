@@ -224,7 +224,7 @@ class LegacySession(Session):
 
 
 class _Request:
-    """What `send_request` needs of a request: arguments go out as they are, unknown methods too."""
+    """Request for `send_request`: arguments go out as they are, unknown methods too."""
 
     def __init__(self, method: str, params: Mapping[str, Any] | None):
         self._method = method
@@ -237,7 +237,7 @@ class _Request:
 
 
 class _Raw:
-    """What `send_request` needs of a result type: the result stays a dict, unknown content kinds too."""
+    """Result type for `send_request`: the result stays a dict, unknown content kinds too."""
 
     @staticmethod
     def model_validate(value: dict[str, Any]) -> dict[str, Any]:

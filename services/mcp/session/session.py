@@ -34,7 +34,7 @@ Era = Literal["legacy", "modern"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """What the handshake told."""
+    """Server info of the handshake."""
 
     transport: str
     protocol_version: str
@@ -140,15 +140,15 @@ class Session(abc.ABC):
         """The result of a request. Sets its `id`."""
 
     def _error(self, request: Request, caught: BaseException) -> EngineError:
-        """What an exception of `_send` means."""
+        """The `EngineError` of an exception of `_send`."""
         return faults.of_exception(caught)
 
     def _opening_error(self, caught: BaseException) -> EngineError:
-        """What an exception of `_open` means."""
+        """The `EngineError` of an exception of `_open`."""
         return faults.of_exception(caught)
 
     def _abandon(self, request: Request, reason: str) -> None:  # noqa: B027 not every era tells
-        """Nobody waits for this request any more."""
+        """Give up a request whose answer is no longer needed."""
 
     async def _say_goodbye(self) -> None:  # noqa: B027 see `_abandon`
         """The session is about to close."""
@@ -157,7 +157,7 @@ class Session(abc.ABC):
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes new requests."""
+        """True if it takes new requests."""
         return not (self._retired or self._over.is_set() or self._owner.done())
 
     async def opened(self) -> None:

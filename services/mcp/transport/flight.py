@@ -42,7 +42,7 @@ class Flight:
 
 
 class Guard(Protocol):
-    """What a stream knows of the transport that it belongs to, see `guard.GuardTransport`."""
+    """The transport as a stream sees it, see `guard.GuardTransport`."""
 
     cap: int
     aside: Aside

@@ -10,7 +10,7 @@ BURST = 400
 
 
 class Noise:
-    """What a server says beside its answers, kept to a rate: progress, questions, notifications.
+    """Messages of a server beside its answers, kept to a rate: progress, questions, notifications.
 
     :param cap: bytes of it between two answers
     """

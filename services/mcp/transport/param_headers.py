@@ -47,7 +47,7 @@ def of_call(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> d
 
 
 def problem(schema: Mapping[str, Any] | None) -> str:
-    """Why a tool with this schema must not be offered, empty if it may."""
+    """The reason that a tool with this schema must not be offered, empty if it may."""
     schema = schema or {}
     seen: set[str] = set()
     reachable = 0
@@ -90,7 +90,7 @@ _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentS
 
 
 def _count(schema: Any) -> int:
-    """How many annotations the schema has anywhere."""
+    """Number of annotations anywhere in the schema."""
     count, left = 0, [(schema, False)]
     for _ in range(MAX_NODES):
         if not left:

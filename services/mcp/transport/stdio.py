@@ -134,7 +134,7 @@ class Process:
             asyncio.get_running_loop().call_later(STDERR_DELAY, self._tell_now)
 
     def silence(self) -> None:
-        """Nobody is told of its output any more, neither of its last words."""
+        """Report no more of its output, neither its last words."""
         self._tell = None
 
     def _tell_now(self) -> None:

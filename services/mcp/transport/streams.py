@@ -225,7 +225,7 @@ class LegacyStream(httpx.AsyncByteStream):
         return Event(jsonrpc.dump(self._guard.fail(request_id, error))).encode()
 
     def _request_of(self, message: Any, raw: bytes | bytearray) -> jsonrpc.Id | None:
-        """Which request a message answers; a damaged one counts for the only request that there is."""
+        """The request that a message answers; a damaged one counts for the only request that there is."""
         flights = self._guard.flights
         if isinstance(message, dict):
             for request_id in flights:

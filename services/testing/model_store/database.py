@@ -1,4 +1,4 @@
-"""What people, administrators and crons do in the database."""
+"""Acts of people, administrators and crons in the database."""
 
 from .rows import FINAL, NotPossible, Question, Server, Tool, Turn
 from .store import ModelStore, decided
@@ -177,7 +177,7 @@ class Database(ModelStore):
         self.notify("server_off", server_id)
 
     def expire(self) -> None:
-        """What nobody decided in time is denied; a round that nobody confirmed ends the turn's calls."""
+        """Deny decisions that were not made in time; a round that was not confirmed ends the turn's calls."""
         for turn in self.turns.values():
             if turn.state != "waiting" or turn.waiting_until >= self.now():
                 continue

@@ -1,4 +1,4 @@
-"""What the database of the model holds."""
+"""Rows of the model's database."""
 
 from dataclasses import dataclass, field
 from typing import Any

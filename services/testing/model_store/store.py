@@ -1,4 +1,4 @@
-"""What a runner writes while it holds a turn."""
+"""Writes of a runner while it holds a turn."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ class ModelStore(TurnQueue):
         self._asked = 0
 
     def request_of(self, turn: Turn):
-        """What the engine gets to know of a turn; for whoever runs an engine on the model."""
+        """Request of a turn, as the engine gets it; for tests that run an engine on the model."""
         raise NotImplementedError
 
     def load(self, claim: Claim) -> Loaded:
@@ -84,7 +84,7 @@ class ModelStore(TurnQueue):
         return [{"turn": one.id, "message_id": None, "content": "And this."} for one in entering]
 
     def _steering(self, turn: Turn) -> list[Turn]:
-        """What wants to enter it, or was taken and is not closed."""
+        """Messages that are to enter it, or were taken and are not closed."""
         return [
             one
             for _, one in sorted(self.turns.items())
@@ -142,7 +142,7 @@ class ModelStore(TurnQueue):
         return self._answers(row)
 
     def _answers(self, row: Call) -> Verdict:
-        """How a call starts that had ended with questions. One that nobody has answered is asked again."""
+        """Start of a call that had ended with questions. An unanswered one is asked again."""
         asked = row.asked_now()
         if any(not question.action for question in asked):
             return Verdict(kind="ask")
@@ -268,7 +268,7 @@ class ModelStore(TurnQueue):
         self._end(turn, "stopped", self._close(turn))
 
     def _close(self, turn: Turn) -> list[dict]:
-        """Whoever ends a turn closes what is open: each call has its result, and nobody is asked any more."""
+        """Close all that is open at a turn's end: each call has its result, and no question stays."""
         events = []
         for call in turn.open_calls():
             if call.is_pending:

@@ -40,7 +40,7 @@ class TurnQueue:
         return turn
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
-        """Who has fewest turns goes first; of a conversation one turn at a time, in its order."""
+        """Claim turns: users with the fewest turns first; of a conversation one turn at a time, in its order."""
         busy = Counter(turn.user for turn in self.turns.values() if turn.state == "running")
         line = []
         for turn in sorted(self.turns.values(), key=lambda turn: turn.id):

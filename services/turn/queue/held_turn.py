@@ -156,7 +156,7 @@ def ending(
     next_seq: int,
     html: str = "",
 ) -> Ending:
-    """What the store is told of it.
+    """The turn's end for the store.
 
     :param seconds: that this process took
     """

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 
 class Places:
-    """How many turns each queue may begin, so that none takes what another has waited for.
+    """Number of turns that each queue may begin, so that none takes what another has waited for.
 
     Used on one thread. `running` is the number of running turns by queue.
     """

@@ -47,7 +47,7 @@ class Asking:
         self.model = await self._open_model(instead)
 
     async def _ask_this(self) -> Answer:
-        """What this model says, asked once more if nobody can read it."""
+        """Answer of this model, asked once more if it cannot be read."""
         try:
             answer = await self._say(await self._protocol())
         except LlmNoTools:
@@ -63,7 +63,7 @@ class Asking:
         return answer
 
     async def _protocol(self) -> tool_protocol.ToolProtocol:
-        """How this model is told of tools; found out when nobody knows."""
+        """Tool protocol of this model; found out where it is not known."""
         spec, progress = self.llm, self.progress
         if spec.tool_protocol != "auto":
             return tool_protocol.PROTOCOLS[spec.tool_protocol]

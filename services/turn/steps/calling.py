@@ -1,4 +1,4 @@
-"""What an answer of the model asks for, as calls: each with its tool, its arguments, and what is wrong with them."""
+"""Calls of a model's answer: each with its tool, its arguments, and what is wrong with them."""
 
 import functools
 import uuid
@@ -52,7 +52,7 @@ class Calling:
         return named.known(self.request.system_prompt, self.history, told)
 
     def _guess(self, tool: ToolSpec, arguments: dict[str, Any], ids: Callable[[], set[str]]) -> str:
-        """What a model that guesses instead of reading is told of its call on records.
+        """Correction for a model that guesses instead of reading before a call on records.
 
         :param ids: gives those that somebody has named
         """

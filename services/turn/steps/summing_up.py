@@ -86,7 +86,7 @@ class SummingUp:
                 await self._fall_back(instead, error)
 
     def _measure(self, usage: dict[str, int]) -> None:
-        """How full the request was that the transcript goes on from.
+        """Measure the context use of the request that the transcript goes on from.
 
         :param usage: that the provider has reported for it, if it has
         """
