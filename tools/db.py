@@ -298,7 +298,7 @@ def passes(error: psycopg2.Error) -> bool:
 
 
 def is_of_replica(error: psycopg2.Error) -> bool:
-    """True if the server is a replica that only reads, until it is promoted: for a write, or the begin of a transaction."""
+    """True if the server is a replica that only reads until it is promoted: of a write, or a transaction."""
     if isinstance(error, FeatureNotSupported):
         return "recovery" in str(error)
     return isinstance(error, ReadOnlySqlTransaction) or error.pgcode == "25006"

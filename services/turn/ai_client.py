@@ -201,7 +201,7 @@ class _Turn(Asking, Calling, SummingUp):
         return is_named and self.progress.confirmed != round_ and not self._is_last_word()
 
     async def _take_steering(self) -> None:
-        """Take messages that the person has sent since the last step, between two steps, where all calls have their results."""
+        """Take messages that the person has sent since the last step, where all calls have their results."""
         messages = self.progress.messages
         if not messages:
             return

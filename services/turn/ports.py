@@ -60,7 +60,7 @@ class Journal(Protocol):
         """
 
     async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:
-        """Take messages that the person has sent meanwhile and that are to enter the turn, see `Store.take_steering`."""
+        """Take messages that the person has sent meanwhile for this turn, see `Store.take_steering`."""
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again; one that is behind others only asks."""

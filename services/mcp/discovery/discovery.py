@@ -27,7 +27,7 @@ MAX_DESCRIPTION = 8_000  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """Result of a discovery: the server's offer, and how it was reached. `tried` holds (variant, sentence) of what failed.
+    """The server's offer, and how it was reached. `tried` holds (variant, sentence) of what failed.
 
     `too_large` counts tools that are left out because of the size of their definition; `is_cut` means that the list
     goes on behind what was read of it.
