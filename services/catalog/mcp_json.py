@@ -150,7 +150,7 @@ def _server(name: str, entry: Any) -> ImportedServer:
     if not isinstance(url, str):
         raise ConfigError(_lt("The “url” is missing."))
     kind = entry.get("type", entry.get("transport"))
-    if kind is not None and kind not in _TRANSPORTS:
+    if kind is not None and not (isinstance(kind, str) and kind in _TRANSPORTS):
         raise ConfigError(_lt("The “type” must be “http” or “sse”."))
     headers = entry.get("headers") or {}
     egress.check_headers(headers)
@@ -168,7 +168,7 @@ def _server(name: str, entry: Any) -> ImportedServer:
     return ImportedServer(
         name=name,
         url=url,
-        transport=_TRANSPORTS.get(kind, "auto"),
+        transport=_TRANSPORTS[kind] if kind else "auto",
         description=text.clean(description) if isinstance(description, str) else "",
         api_key=api_key,
         headers=usable,

@@ -42,6 +42,7 @@ def test_what_clients_write():
         ({"url": "file:///etc/passwd"}, "http://"),
         ({"url": "https://example.com/?key=${KEY}"}, "placeholder"),
         ({"url": "https://example.com", "type": "carrier pigeon"}, "“type”"),
+        ({"url": "https://example.com", "type": ["http"]}, "“type”"),
         ({"url": "https://example.com", "headers": {"Host": "x"}}, "Host"),
         ({"url": "https://example.com", "headers": ["x"]}, "headers"),
         ("https://example.com", "JSON object"),
