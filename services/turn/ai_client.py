@@ -10,23 +10,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .. import events, measures, text
+from .. import events, text
 from ..errors import LlmError, LlmProtocolError
-from ..llm import client, dialect, failover, files, transcript
+from ..llm import client, files, transcript
 from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..render import markdown
-from ..sentence import _lt, dump
+from ..sentence import _lt
 from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from .calls import Calls, Reports
 from .ports import Journal
-from .steps.asking import Asking
 from .steps.calling import Calling
 from .steps.summing_up import SummingUp
 from .tools import TurnTools
 
 MAX_NOTICES = 10  # sentences about tools that were left out, at the start of a turn
-DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
 
 
 async def run_turn(
@@ -85,26 +83,10 @@ def _looked_up(tools, servers):
     )
 
 
-class _Turn(Asking, Calling, SummingUp):
-    def __init__(self, request, progress, journal, tools, stop, open_model, clock):
-        self.request: TurnRequest = request
-        self.progress: TurnProgress = progress
-        self.journal: Journal = journal
-        self.tools: TurnTools = tools
-        self.stop: asyncio.Event = stop
-        self.llm = failover.spec_of(request.llm, progress.llm)
-        self.host = dialect.host_of(self.llm.base_url)
-        self.model: Any = None
-        self._open_model = open_model
-        self.clock = clock
-        self.history = request.history
-        self.summary_tokens = request.context.summary
-        self.pictures = dict(request.pictures)
-        self.reports = Reports(journal, clock)
-        self.answer = Answer()
-        self.deadline = self.clock() + request.limits.turn_timeout - DEADLINE_MARGIN
-        self.blocks = 0  # finished Markdown blocks of the turn
-        self.first_block = 0  # the first one of this step
+class _Turn(Calling, SummingUp):
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.reports = Reports(self.journal, self.clock)
 
     async def run(self) -> TurnResult:
         self._begin()
@@ -172,12 +154,6 @@ class _Turn(Asking, Calling, SummingUp):
         if more := sum(map(len, list(left_out.values())[MAX_NOTICES:])):
             self._notice("tool_skipped", _lt("%(count)s more tools were left out.", count=more))
 
-    def _notice(self, code: str, message: str) -> None:
-        event = events.notice(code, message)
-        stored = {**event, "message": dump(message)}
-        self.progress.asides.append({"step": self.progress.step, "event": stored})
-        self.journal.emit(event)
-
     def _is_finished(self) -> bool:
         """True if the last step was saved, but not the end of the turn."""
         last = self.progress.messages[-1] if self.progress.messages else {}
@@ -190,9 +166,6 @@ class _Turn(Asking, Calling, SummingUp):
         return next(answers, "")
 
     # ------------------------------------------------------------ steps
-
-    def _is_last_word(self) -> bool:
-        return self.progress.sum_up or self.progress.round >= self.request.limits.max_rounds
 
     def _must_confirm(self) -> bool:
         """Asked once, before the round that the assistant names."""
@@ -234,11 +207,6 @@ class _Turn(Asking, Calling, SummingUp):
             )
         self._count(answer.usage)
         await self.journal.save_step(progress, tuple(calls))
-
-    def _count(self, usage: dict[str, int]) -> None:
-        for key, count in usage.items():
-            measures.add("tokens", count, kind=key.removesuffix("_tokens"))
-            self.progress.usage[key] = self.progress.usage.get(key, 0) + count
 
     # ------------------------------------------------------------ tools
 

@@ -7,6 +7,7 @@ from ...llm.answer import Answer
 from ...render import markdown
 from ...sentence import _lt
 from ...specs import LlmSpec
+from .step import Step
 
 ANOTHER_ANSWERS = _lt("The language model did not answer, so another one does.")
 SUM_UP = (
@@ -19,7 +20,7 @@ STOP_AND_ANSWER = (
 )
 
 
-class Asking:
+class Asking(Step):
     """Part of the loop of a turn."""
 
     async def _ask(self) -> Answer:

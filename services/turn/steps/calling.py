@@ -10,11 +10,12 @@ from ...llm.answer import Answer
 from ...openapi import recall
 from ...records import named, repeated
 from ...specs import ToolCall, ToolSpec
+from .step import Step
 
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
 
 
-class Calling:
+class Calling(Step):
     """Part of the loop of a turn."""
 
     def _calls_of(self, answer: Answer) -> list[ToolCall]:
@@ -40,7 +41,7 @@ class Calling:
                     arguments=arguments,
                     raw_arguments=requested.arguments,
                     problem=problem,
-                    extra=requested.extra and (self.host, requested.extra),
+                    extra=(self.host, requested.extra) if requested.extra else None,
                 )
             )
         if calls and all(call.problem.startswith(repeated.MADE) for call in calls):

@@ -7,6 +7,7 @@ from ...llm.answer import Answer
 from ...render import markdown
 from ...sentence import _lt
 from ...specs import Compaction, TurnResult
+from .asking import Asking
 
 NOT_SUMMED_UP = _lt(
     "The earlier part of the conversation could not be summed up,"
@@ -15,7 +16,7 @@ NOT_SUMMED_UP = _lt(
 NOTHING_TO_SUM_UP = _lt("There is nothing to sum up yet.")
 
 
-class SummingUp:
+class SummingUp(Asking):
     """Part of the loop of a turn."""
 
     async def _compact(self) -> TurnResult | None:

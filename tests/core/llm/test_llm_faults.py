@@ -168,9 +168,9 @@ async def test_silence_in_mid_stream():
 
 async def test_the_turn_has_a_limit_of_its_own(monkeypatch):
     from services.specs import Limits
-    from services.turn import ai_client
+    from services.turn.steps import step
 
-    monkeypatch.setattr(ai_client, "DEADLINE_MARGIN", 0)
+    monkeypatch.setattr(step, "DEADLINE_MARGIN", 0)
     done, _ = await failed(Reply("word " * 500, gap=0.02), limits=Limits(turn_timeout=0.5))
     assert done.result.error.code == "llm_timeout" and "too long" in str(done.result.error)
 

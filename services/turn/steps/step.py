@@ -1,0 +1,73 @@
+"""State of a turn that its steps share, while its loop runs in this process."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ... import events, measures
+from ...llm import dialect, failover
+from ...llm.answer import Answer
+from ...sentence import dump
+from ...specs import LlmSpec, TurnProgress, TurnRequest
+
+DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
+
+
+class Step:
+    """:param journal: `ports.Journal` of the turn
+    :param tools: its `TurnTools`
+    :param open_model: the chat model of an endpoint
+    :ivar model: the chat model that is asked, once the loop has begun
+    :ivar llm: its endpoint, another one than the request's after a fallback
+    :ivar host: of that endpoint
+    :ivar history: messages before those of `progress`
+    :ivar summary_tokens: of `history`, those of a summary
+    :ivar pictures: that calls have returned, by call id
+    :ivar answer: the one that is being received
+    :ivar deadline: of `clock`, the end of the turn
+    :ivar blocks: finished Markdown blocks of the turn
+    :ivar first_block: the first one of this step
+    """
+
+    def __init__(
+        self,
+        request: TurnRequest,
+        progress: TurnProgress,
+        journal: Any,
+        tools: Any,
+        stop: asyncio.Event,
+        open_model: Callable[[LlmSpec], Awaitable[Any]],
+        clock: Callable[[], float],
+    ):
+        self.request = request
+        self.progress = progress
+        self.journal = journal
+        self.tools = tools
+        self.stop = stop
+        self.llm = failover.spec_of(request.llm, progress.llm)
+        self.host = dialect.host_of(self.llm.base_url)
+        self.model: Any = None
+        self._open_model = open_model
+        self.clock = clock
+        self.history = request.history
+        self.summary_tokens = request.context.summary
+        self.pictures = dict(request.pictures)
+
+        self.answer = Answer()
+        self.deadline = self.clock() + request.limits.turn_timeout - DEADLINE_MARGIN
+        self.blocks = 0
+        self.first_block = 0
+
+    def _notice(self, code: str, message: str) -> None:
+        event = events.notice(code, message)
+        stored = {**event, "message": dump(message)}
+        self.progress.asides.append({"step": self.progress.step, "event": stored})
+        self.journal.emit(event)
+
+    def _is_last_word(self) -> bool:
+        return self.progress.sum_up or self.progress.round >= self.request.limits.max_rounds
+
+    def _count(self, usage: dict[str, int]) -> None:
+        for key, count in usage.items():
+            measures.add("tokens", count, kind=key.removesuffix("_tokens"))
+            self.progress.usage[key] = self.progress.usage.get(key, 0) + count
