@@ -42,7 +42,7 @@
 from collections.abc import Mapping
 
 from . import text
-from .sentence import _lt, joined
+from .sentence import Sentence, _lt, joined
 
 
 class EngineError(Exception):
@@ -444,7 +444,7 @@ class TurnGone(EngineError):
 
 
 # What those read who can mend it themselves, instead of being sent to an administrator.
-MANAGERS_READ = {
+MANAGERS_READ: Mapping[str, Sentence] = {
     LlmAuthFailed.default_message: _lt("The language model refused the API key."),
     LlmModelNotFound.default_message: _lt("The provider does not know this model."),
     LlmNoApi.default_message: _lt("There is no OpenAI-compatible API at the provider's address."),

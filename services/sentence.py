@@ -69,9 +69,9 @@ def dump(sentence: str) -> str:
     >>> load(dump(_lt("There is no tool called %(name)s.", name="add"))).values
     {'name': 'add'}
     """
-    if not getattr(sentence, "values", None):
-        return str.__str__(sentence)
-    return json.dumps(_data(sentence), ensure_ascii=False)
+    if isinstance(sentence, Sentence) and sentence.values:
+        return json.dumps(_data(sentence), ensure_ascii=False)
+    return str.__str__(sentence)
 
 
 def load(stored: str) -> Sentence:

@@ -35,15 +35,18 @@ class Tracer(Protocol):
 
     def begin(self, name: str, facts: Facts, parent: Told | None, is_request: bool) -> Told:
         """:param is_request: another machine or program is asked"""
+        ...
 
     def begin_turn(self, name: str, facts: Facts, key: str, attempt: int, seconds: float) -> Told:
         """
         :param key: of the turn, the same in each process: all its attempts are one trace; empty if it has none
         :param seconds: ago it began
         """
+        ...
 
     def carrier(self, told: Told) -> dict[str, str]:
         """Headers that make another program's spans children of ours (W3C Trace Context)."""
+        ...
 
 
 class _Installed:
@@ -68,7 +71,8 @@ class Span:
         return self
 
     def __exit__(self, _kind: Any, error: BaseException | None, _traceback: Any) -> None:
-        _current.reset(self._token)
+        if self._token is not None:
+            _current.reset(self._token)
         if error is not None:
             self.fail(error)
         self._told.end()

@@ -80,7 +80,7 @@ def _template(entry: Any) -> Entry:
     code = entry.get("id")
     if not isinstance(code, str) or not CODE.fullmatch(code):
         raise ConfigError(_lt("The “id” must consist of small letters, digits and “_”."))
-    found = {"id": code, **{key: _text(entry, key) for key in TEXTS}}
+    found: Entry = {"id": code, **{key: _text(entry, key) for key in TEXTS}}
     for key, choices in CHOICES.items():
         found[key] = entry.get(key, choices[0] if key != "category" else None)
         if found[key] not in choices:

@@ -14,6 +14,7 @@ import resource
 import signal
 import sys
 from importlib import import_module
+from typing import Any
 
 from . import const, office, problems
 
@@ -67,7 +68,8 @@ def _limit() -> None:
 
 
 def _load(reader: str):
-    sys.modules.update(dict.fromkeys(UNWANTED))
+    missing: Any = None  # an import of such a name fails
+    sys.modules.update(dict.fromkeys(UNWANTED, missing))
     try:
         for module in NEEDED:
             import_module(module)

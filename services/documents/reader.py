@@ -18,6 +18,7 @@ import time
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, cast
 
 from .. import forks, packages
 from ..errors import (
@@ -153,12 +154,12 @@ def read(data: bytes, person: Hashable = None) -> Document:
     return _document(map(json.loads, said))
 
 
-def _document(lines: Iterator[dict]) -> Document:
+def _document(lines: Iterator[dict[str, Any]]) -> Document:
     kind, count, pages = "", 0, []
     for line in lines:
         match line:
             case {"problem": "Missing", "about": module}:
-                raise PackageMissing(packages.DOCUMENTS.get(module, module))
+                raise PackageMissing(packages.DOCUMENTS.get(module) or module)
             case {"problem": problem, "about": about}:
                 raise PROBLEMS[problem](detail=about)
             case {"kind": kind, "count": count}:
@@ -207,13 +208,13 @@ def _said_of(data: bytes) -> list[bytes]:
     return lines
 
 
-def _output(process: subprocess.Popen) -> bytes:
+def _output(process: subprocess.Popen[bytes]) -> bytes:
     """All that it says.
 
     :raises FileTooComplex: it is too much, or takes too long
     """
     said, end = bytearray(), time.monotonic() + const.WALL_SECONDS
-    output = process.stdout.fileno()
+    output = cast(IO[bytes], process.stdout).fileno()  # it was started with a pipe
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
         while selector.select(max(0, end - time.monotonic())):

@@ -193,7 +193,7 @@ async def _next(chunks) -> Any | None:
 
 
 @functools.cache
-def _model_class():
+def _model_class() -> Any:
     from langchain_openai import ChatOpenAI  # noqa: PLC0415
 
     # openai dumps each chunk before `_even` sees it, and pydantic warns of what is evened out here

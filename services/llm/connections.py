@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 
+from ..net import http
 from ..net.transport import ssl_context
 from ..specs import LlmSpec
 
@@ -101,7 +102,7 @@ class _Line(httpx.AsyncBaseTransport):
                 if is_new:
                     raise
             else:
-                response.stream = _Drained(response.stream)
+                response.stream = _Drained(http.body_of(response))
                 return response
 
 

@@ -8,9 +8,9 @@ document also ``{"kind": str, "count": int, "pages": [str]}``, of what cannot be
 
 import base64
 import mimetypes
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import const
 from .. import text as texts
@@ -32,7 +32,7 @@ _MAGIC = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
 )
-T = TypeVar("T")
+
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/sql")
 
 File = Mapping[str, Any]
@@ -232,7 +232,7 @@ def _about(file: File) -> str:
     return about
 
 
-def _asked(content: T | Callable[[], T]) -> T:
+def _asked(content: Any) -> Any:
     return content() if callable(content) else content
 
 

@@ -125,7 +125,8 @@ class PromptReader:
         return self._take(len(self._buffer) - held) or None
 
     def _at_tag(self) -> str | None:
-        tag = _OPENER.match(self._buffer)[0]
+        opener = _OPENER.match(self._buffer)
+        tag = opener[0] if opener else ""
         behind = self._buffer[len(tag) :].lstrip()
         if not behind and self._may_hold():
             return None
@@ -182,7 +183,8 @@ class PromptReader:
 
     def _after_json(self) -> str | None:
         """Drops brackets that were too many, closing tags and the closing fence."""
-        self._take(_REMAINS.match(self._buffer).end())
+        if remains := _REMAINS.match(self._buffer):
+            self._take(remains.end())
         if not self._is_over and (
             not self._buffer
             or (self._is_fenced and self._buffer in ("`", "``"))

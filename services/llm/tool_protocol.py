@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ..errors import LlmNoTools, LlmRejected
 from ..specs import LlmSpec
@@ -53,6 +53,7 @@ Functions = Sequence[Mapping[str, Any]]
 class ToolProtocol(Protocol):
     def bound(self, model: Any, functions: Functions) -> Any:
         """The chat model, with the functions where the request itself carries them."""
+        ...
 
     def messages(
         self, system_prompt: str, messages: Messages, functions: Functions, host: str = ""
@@ -61,12 +62,14 @@ class ToolProtocol(Protocol):
         :param host: of the endpoint
         :return: LangChain messages
         """
+        ...
 
     def answer(self, functions: Functions, *, is_last: bool = False) -> Answer:
         """An empty answer that reads what the model streams.
 
         :param is_last: it is not asked again; what cannot be read is shown
         """
+        ...
 
 
 class NativeProtocol:
@@ -116,7 +119,7 @@ PROTOCOLS: dict[str, ToolProtocol] = {"native": NativeProtocol(), "prompt": Prom
 
 async def find(
     model: Any, spec: LlmSpec, *, stop: asyncio.Event, deadline: float
-) -> tuple[str, dict[str, int]]:
+) -> tuple[Literal["", "native", "prompt"], dict[str, int]]:
     """Ask the model to call a function, once.
 
     :return: "native", "prompt", or "" when the turn was stopped meanwhile; and the tokens that it took

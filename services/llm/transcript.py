@@ -103,7 +103,7 @@ def with_pictures(
     shown: list[Mapping[str, Any]] = []
     left = files.PICTURES_CAP
     for message in reversed(list(messages)):
-        if included := list(pictures.get(message.get("call_id"), ()))[:room]:
+        if included := list(pictures.get(message.get("call_id", ""), ()))[:room]:
             room -= len(included)
             message = {**message, "pictures": included}
         if wanted := message.get("pictures"):

@@ -14,7 +14,7 @@ from ..errors import BlockedAddress, ConnectFailed, EngineError, HostUnreachable
 from ..sentence import _lt
 from . import faults
 from .egress import PORTS, EgressPolicy, check_url
-from .transport import resolve, ssl_context
+from .transport import resolve, sockets, ssl_context
 
 NETWORK_STEPS = ("name", "address", "connection", "tls")
 
@@ -95,7 +95,7 @@ class Course:
         :param owner: on whose account the name is looked up
         """
         parts = urlsplit(check_url(url))
-        host, port = parts.hostname, parts.port or PORTS[parts.scheme]
+        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
         try:
             addresses = await resolve(host, timeout, owner)
             if policy is not None:
@@ -121,7 +121,7 @@ class Course:
 
     @staticmethod
     async def _connect(addresses, port, timeout) -> httpcore.AsyncNetworkStream:
-        backend, share = httpcore.AnyIOBackend(), timeout / len(addresses)
+        backend, share = sockets(), timeout / len(addresses)
         failure: Exception | None = None
         for address in addresses:
             try:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -98,8 +98,13 @@ def content_type(response: httpx.Response) -> str:
     return response.headers.get("content-type", "").lower()
 
 
+def body_of(response: httpx.Response) -> httpx.AsyncByteStream:
+    """Body of a response as an asynchronous transport gives it; httpx types it for both kinds."""
+    return cast(httpx.AsyncByteStream, response.stream)
+
+
 def chunks(response: httpx.Response) -> AsyncIterator[bytes]:
-    return response.stream.__aiter__()
+    return aiter(body_of(response))
 
 
 def with_body(response: httpx.Response, request: httpx.Request, **body: Any) -> httpx.Response:

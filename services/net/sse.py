@@ -47,12 +47,13 @@ class Decoder:
             self._after_return = False
         if chunk.endswith(b"\r"):
             self._after_return = True
-        *lines, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        *ended, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        lines: list[bytes | bytearray] = [*reversed(ended)]
+        del ended
         if lines:
-            self._rest += lines[0]
-            lines[0], self._rest = self._rest, bytearray()
+            self._rest += lines[-1]
+            lines[-1], self._rest = self._rest, bytearray()
         self._rest += rest
-        lines.reverse()
         while lines:  # which lets go of each line: it may be large
             if event := self._line(lines.pop()):
                 yield event

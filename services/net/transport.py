@@ -8,6 +8,7 @@ import functools
 import ssl
 import time
 from collections.abc import Hashable, Iterable
+from typing import cast
 
 import anyio
 import httpcore
@@ -32,6 +33,11 @@ def ssl_context() -> ssl.SSLContext:
     return context
 
 
+def sockets() -> httpcore.AsyncNetworkBackend:
+    """Backend that connects wherever it is told; httpcore types it as the one that stands in for a missing anyio."""
+    return cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
+
+
 class PinnedBackend(httpcore.AsyncNetworkBackend):
     """Connects to an address only after the policy saw it.
 
@@ -41,7 +47,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
     def __init__(self, policy: EgressPolicy, owner: Hashable = None):
         self._policy = policy
         self._owner = owner
-        self._inner = httpcore.AnyIOBackend()
+        self._inner = sockets()
 
     async def connect_tcp(
         self,

@@ -48,6 +48,7 @@ class TokenStore(Protocol):
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager:
         """Held while a token is renewed, so that a refresh token is used once over all processes."""
+        ...
 
 
 def callback_of(issuer: str) -> str:
@@ -96,6 +97,8 @@ class OAuth:
     """The tokens of one credential; shared by the sessions of a process."""
 
     def __init__(self, server: ServerSpec, policy: EgressPolicy, store: TokenStore):
+        if server.oauth is None:
+            raise ValueError(f"server {server.id} has no OAuth")
         self._spec: OAuthSpec = server.oauth
         self._url = server.url
         self._owner = server.owner

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Mapping
+from json import scanner
 from typing import Any
 
 from .. import large
@@ -46,7 +47,8 @@ class _Json(json.JSONDecoder):
 
     def __init__(self):
         super().__init__()
-        self.scan_once = json.scanner.py_make_scanner(self)
+        in_python: Any = scanner  # the stubs do not have it
+        self.scan_once = in_python.py_make_scanner(self)
 
 
 def _yaml(written: str) -> Any:
@@ -54,7 +56,9 @@ def _yaml(written: str) -> Any:
 
     nodes = itertools.count()
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):
         """Without aliases: a few lines of them stand for gigabytes."""
 
         def compose_node(self, parent, index):

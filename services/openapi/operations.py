@@ -23,6 +23,7 @@ from ..errors import (
 from ..mcp.discovery import content
 from ..net import faults
 from ..net.egress import EgressPolicy
+from ..net.http import body_of
 from ..net.intake import Intake, TakenIn
 from ..net.transport import EgressTransport
 from ..sentence import _lt
@@ -78,7 +79,7 @@ async def perform(
             request = client.build_request(**parts)
             async with asyncio.timeout(timeout):
                 response = await client.send(request, stream=True)
-                response.stream = TakenIn(response.stream, intake or Intake())
+                response.stream = TakenIn(body_of(response), intake or Intake())
                 body = await _read(response)
     except (httpx.HTTPError, OSError, TimeoutError) as error:
         raise _of_service(faults.of_exception(error)) from error
@@ -139,7 +140,7 @@ async def _read(response: httpx.Response, cap: int = const.WIRE_CAP) -> bytearra
     return body
 
 
-def _check(response: httpx.Response, body: bytes) -> None:
+def _check(response: httpx.Response, body: bytearray) -> None:
     """:raises EngineError: the service is broken, or does not let us in"""
     status = response.status_code
     message = _error_text(body)
@@ -208,7 +209,7 @@ def _decoded(body: bytearray, charset: str | None) -> str:
     return f"{written}\n[what follows was left out]" if len(body) > content.MAX_READ else written
 
 
-def _error_text(body: bytes) -> str:
+def _error_text(body: bytearray) -> str:
     """The service's own words about an error, in one line."""
     try:
         parsed = json.loads(body[:20_000])

@@ -20,7 +20,7 @@ class RecordError(EngineError):
 
     def __init__(self, message: str = "", *, outcome: Outcome = "error", detail: str = ""):
         super().__init__(message, detail=detail)
-        self.outcome = outcome
+        self.outcome: Outcome = outcome
 
 
 class RehearsalDiffers(RecordError):

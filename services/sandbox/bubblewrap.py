@@ -71,7 +71,7 @@ class _Probe:
         with self._asking:
             if self._is_old():
                 self._ask()
-            return self._problem
+            return self._problem or ""
 
     def known(self) -> str | None:
         if self._is_old() and self._asking.acquire(blocking=False):

@@ -12,7 +12,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import unquote
 
 from .. import text
@@ -172,7 +172,7 @@ class _Cleaner:
     ) -> tuple[Mapping, tuple[str, ...], bool]:
         """Inline ``$ref`` (keywords beside it win). The flag is False where it leads nowhere or round."""
         while "$ref" in schema or "$dynamicRef" in schema:
-            reference = schema.get("$ref", schema.get("$dynamicRef"))
+            reference = schema["$ref" if "$ref" in schema else "$dynamicRef"]
             beside = {k: v for k, v in schema.items() if k not in ("$ref", "$dynamicRef")}
             try:
                 target = self._resolve(reference)
@@ -375,7 +375,7 @@ def _mapping(value: Any) -> Mapping:
     return value if isinstance(value, Mapping) else {}
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 

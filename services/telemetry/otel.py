@@ -4,6 +4,9 @@ The SDK is optional, and imported when a tracer is made. Nothing of it is made g
 process, and this tracer, know nothing of each other. The variables OTEL_* count as the SDK reads them.
 """
 
+# pyright: reportMissingImports=false
+# The SDK is an extra, which is not there where types are checked.
+
 import contextlib
 import hashlib
 import logging

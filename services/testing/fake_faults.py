@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 from .. import const
 from .fake_http import reset, respond, start_stream
@@ -11,7 +12,7 @@ def answer(call, result=None, **more):
     return {"jsonrpc": "2.0", "id": call.id, "result": result or {"content": []}, **more}
 
 
-def status(code, body=b"", **headers):
+def status(code, body: Any = b"", **headers):
     async def fault(call, writer):
         await respond(writer, code, body, {k.replace("_", "-"): v for k, v in headers.items()})
 

@@ -4,7 +4,12 @@ import asyncio
 import json
 import socket
 import struct
-from typing import Any
+from typing import Any, cast
+
+
+def this_task() -> asyncio.Task[Any]:
+    """The task that runs this, for a server that cancels what it has begun."""
+    return cast(asyncio.Task[Any], asyncio.current_task())
 
 
 async def read_request(

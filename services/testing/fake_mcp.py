@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import fake_features
-from .fake_http import read_request, respond, start_stream
+from .fake_http import read_request, respond, start_stream, this_task
 from .fake_tools import TOOLS, Call
 
 NO_SESSION = {"code": -32001, "message": "Session not found"}
@@ -98,7 +98,8 @@ class FakeMcp:
 
     async def stop(self) -> None:
         """As a killed process: every connection and session is gone."""
-        self._server.close()
+        if self._server:
+            self._server.close()
         for writer in list(self._writers):
             writer.close()
         for task in list(self._tasks):
@@ -130,7 +131,7 @@ class FakeMcp:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._writers.add(writer)
-        self._tasks.add(task := asyncio.current_task())
+        self._tasks.add(task := this_task())
         try:
             while request := await read_request(reader):
                 await self._answer(*request, reader, writer)
@@ -160,7 +161,8 @@ class FakeMcp:
             if not self.listen:
                 return await respond(writer, 405)
             await start_stream(writer)
-            return await asyncio.Event().wait()
+            await asyncio.Event().wait()
+            return None
         if path.startswith("/sse"):
             return await respond(writer, 405)
         if method == "DELETE":
@@ -202,7 +204,7 @@ class FakeMcp:
             )
         self.last_id = message["id"]
         if legacy:
-            if fault := self.posts.get((message.get("params") or {}).get("name")):
+            if fault := self.posts.get((message.get("params") or {}).get("name", "")):
                 return await fault(None, writer)
             await respond(writer, 202)
             stream = self._legacy[session]
@@ -268,7 +270,7 @@ class FakeMcp:
             await asyncio.wait({work, gone})
 
     def _fault(self, message):
-        name = (message.get("params") or {}).get("name")
+        name = (message.get("params") or {}).get("name", "")
         return self.faults.get(name) or self.faults.get(message["method"])
 
     async def _result(self, method: str, call: Call) -> dict[str, Any]:

@@ -24,7 +24,11 @@ class MemoryJournal:
     """
 
     def __init__(
-        self, verdicts: dict[str, Verdict] | None = None, *, lose_at: str = "", error=None
+        self,
+        verdicts: dict[str, Verdict] | None = None,
+        *,
+        lose_at: str = "",
+        error: Exception | None = None,
     ):
         self.events: list[dict[str, Any]] = []
         self.saved: list[TurnProgress] = []
@@ -65,9 +69,10 @@ class MemoryJournal:
         return Verdict(kind="held") if call.is_behind and verdict.kind == "run" else verdict
 
     async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
-        if call.tool.name in self.interruptible:
-            return await self.interruptible[call.tool.name](call, interrupt)
-        return await self.records[call.tool.name](call)
+        name = call.tool.name if call.tool else ""
+        if name in self.interruptible:
+            return await self.interruptible[name](call, interrupt)
+        return await self.records[name](call)
 
     async def rehearse_call(self, call: ToolCall, interrupt: Interrupt) -> None:
         await self.read_records(call, interrupt)
@@ -96,7 +101,7 @@ class MemoryJournal:
         self.emit({"type": "tool_result", **event})
 
     def _perhaps_lose(self, method: str) -> None:
-        if method == self._lose_at:
+        if self._error and method == self._lose_at:
             raise self._error
 
     # ------------------------------------------------------------ for tests

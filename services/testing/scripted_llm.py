@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .fake_http import read_request, respond
+from .fake_http import read_request, respond, this_task
 
 
 @dataclass
@@ -57,7 +57,7 @@ class ScriptedLlm:
         self.connections = 0  # that were ever made
         self.open_connections = 0
         self.arrived = asyncio.Event()
-        self._server: asyncio.Server | None = None
+        self._server: Any = None  # `asyncio.Server` once it is entered
         self._tasks: set[asyncio.Task] = set()
 
     @property
@@ -74,7 +74,7 @@ class ScriptedLlm:
             task.cancel()
 
     async def _serve(self, reader, writer) -> None:
-        self._tasks.add(task := asyncio.current_task())
+        self._tasks.add(task := this_task())
         self.connections += 1
         self.open_connections += 1
         try:

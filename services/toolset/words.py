@@ -165,7 +165,8 @@ def same(query: str) -> Iterator[tuple[list[str], set[str]]]:
     [['投影', '影片']]
     """
     is_path = _PATH.search(query[:MAX_TEXT])
-    for term in dict.fromkeys((*_terms(query), *([stem("file")] if is_path else []))):
+    terms: list[str] = [*_terms(query), *([stem("file")] if is_path else [])]
+    for term in dict.fromkeys(terms):
         if others := SYNONYMS.get(term):
             yield words(term), {word for other in others for word in other}
 

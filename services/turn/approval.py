@@ -96,7 +96,7 @@ def strictest(decisions: Iterable[Decision]) -> Decision:
 def decide(
     arguments: Mapping[str, Any],
     *,
-    policy: str,
+    policy: Policy | Literal["default"],
     rules: Iterable[Rule] = (),
     person: Iterable[Policy] = (),
     annotations: Mapping[str, Any],

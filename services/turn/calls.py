@@ -221,9 +221,9 @@ class Calls:
 
     async def _make(self, call: ToolCall, verdict: Verdict) -> CallResult | None:
         """Make the call that may be made; None if it waits for answers of the user now."""
-        changed = verdict.arguments is not None and verdict.arguments != call.arguments
-        if changed:
-            call = replace(call, arguments=verdict.arguments)
+        changed = verdict.arguments if verdict.arguments != call.arguments else None
+        if changed is not None:
+            call = replace(call, arguments=changed)
         executed = await self._execute(call, verdict.resume)
         result = executed.result
         if isinstance(executed.error, ElicitationRequired | SignInRequired):
@@ -233,8 +233,8 @@ class Calls:
             result = replace(result, text=refused, display=refused)
         elif executed.error:
             traces.current().fail(executed.error)
-        if changed:
-            result = approval.told_of_change(result, verdict.arguments)
+        if changed is not None:
+            result = approval.told_of_change(result, changed)
         return result
 
     async def _execute(self, call: ToolCall, resume: Mapping[str, Any] | None) -> Executed:

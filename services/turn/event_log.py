@@ -41,12 +41,13 @@ class EventLog:
 
     def emit(self, event: events.Event) -> None:
         last = self._pending[-1] if self._pending else None
-        is_more = last and event["type"] == last["type"] and event["type"] in FLOWING
-        if is_more and event["step"] == last["step"]:
+        is_flowing = event["type"] in FLOWING
+        is_of_kind = is_flowing and last is not None and event["type"] == last["type"]
+        if last and is_of_kind and event["step"] == last["step"]:
             last.update(event, content=last["content"] + event["content"])
         else:
             self._pending.append(event)
-        self._wake(self, event["type"] in FLOWING)
+        self._wake(self, is_flowing)
 
     def drain(self) -> list[tuple[int, dict[str, Any]]]:
         """Number and hand out what is pending; the caller holds `lock` until it is on disk."""

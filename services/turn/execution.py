@@ -43,24 +43,27 @@ async def execute(
     begun = time.monotonic()
     if refused := refusal(call):
         return Executed(result=refused)
+    tool, server, given = call.tool, call.server, call.arguments
     try:
-        if call.tool.operation is not None:
+        if tool is None or server is None or given is None:
+            raise ValueError(f"{call.alias} is the host's own")
+        if tool.operation is not None:
             raw = await operations.perform(
-                call.tool.operation,
-                call.arguments,
+                tool.operation,
+                given,
                 pool.policy,
                 timeout=timeout,
-                intake=pool.intakes.of(call.server),
+                intake=pool.intakes.of(server),
             )
         else:
-            may_repeat = approval.is_repeatable(call.tool.annotations, call.server.trust_level)
+            may_repeat = approval.is_repeatable(tool.annotations, server.trust_level)
             raw = await pool.call(
-                call.server,
+                server,
                 conversation_id,
-                call.tool.name,
-                call.arguments,
+                tool.name,
+                given,
                 timeout=timeout,
-                options=replace(options, schema=call.tool.input_schema, may_repeat=may_repeat),
+                options=replace(options, schema=tool.input_schema, may_repeat=may_repeat),
             )
         return Executed(result=await large.apply(_read, raw, call, limits, begun), raw=raw)
     except ServerTimeout as error:
@@ -122,12 +125,12 @@ def _read(result: Mapping[str, Any], call: ToolCall, limits: Limits, begun: floa
     )
 
 
-def _oddity(structured: Any, tool: ToolSpec) -> str:
+def _oddity(structured: Any, tool: ToolSpec | None) -> str:
     """Difference of a structured result from the tool's promise (MCP 2025-11-25, server/tools).
 
     Reported, not enforced: the result is returned anyway.
     """
-    if structured is None or not tool.output_schema:
+    if structured is None or tool is None or not tool.output_schema:
         return ""
     wrong = arguments.misfits(structured, tool.output_schema)
     return (

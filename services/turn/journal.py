@@ -45,7 +45,7 @@ class TurnJournal(EventLog):
         claim,
         store,
         db: Callable[..., Awaitable[Any]],
-        wake: Callable[["TurnJournal", bool], None],
+        wake: Callable[[EventLog, bool], None],
         max_rounds: int = const.MAX_ROUNDS,
         *,
         on_lost: Callable[[], None] = lambda: None,

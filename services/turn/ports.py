@@ -61,15 +61,18 @@ class Journal(Protocol):
 
     async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:
         """Take messages that the person has sent meanwhile for this turn, see `Store.take_steering`."""
+        ...
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         """Record that the call starts now, after reading every switch again; one that is behind others only asks."""
+        ...
 
     async def read_records(self, call: ToolCall, interrupt: Interrupt) -> CallResult:
         """Carry out a call that reads the host's own records.
 
         :raises RecordError: it was not carried out
         """
+        ...
 
     async def rehearse_call(self, call: ToolCall, interrupt: Interrupt) -> None:
         """Find out what a call that asks would change, for the question that the person gets.
@@ -91,9 +94,11 @@ class Journal(Protocol):
 
         :return: empty, or why nobody can be asked: then the call has to get its result
         """
+        ...
 
     async def ask(self, call: ToolCall, request: ElicitRequest) -> ElicitResult:
         """Ask while the server waits; after `const.SESSION_ASK_TIMEOUT`, or with nobody to ask, it is cancelled."""
+        ...
 
     async def end_call(self, call: ToolCall, result: CallResult) -> None:
         """Record the one result of the call; the store writes the `tool_result` event of it."""

@@ -247,7 +247,7 @@ class TurnTools:
         elif self.lookup is None:
             result = lookup.found((), ())
         else:
-            queries = call.arguments["queries"]
+            queries = (call.arguments or {}).get("queries", [])
             near = await self._by_meaning(queries)
             result = await large.beside(self._found, self.lookup, queries, near)
         return replace(result, duration_ms=elapsed_ms(begun))

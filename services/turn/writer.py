@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import LeaseLost
 from ..pace import Pace
-from .journal import TurnJournal
+from .event_log import EventLog
 from .ports import Claim, StoreGone, TurnsLocked
 
 _logger = logging.getLogger(__name__)
@@ -38,10 +38,10 @@ class Writer:
         self._interval = interval
         self._pace = Pace(interval, BURST)
         self._clock = clock
-        self._dirty: dict[TurnJournal, None] = {}
+        self._dirty: dict[EventLog, None] = {}
         self._wakeup = asyncio.Event()
 
-    def wake(self, journal: TurnJournal, is_urgent: bool = True) -> None:
+    def wake(self, journal: EventLog, is_urgent: bool = True) -> None:
         """:param is_urgent: else what follows within moments is written with it"""
         self._dirty[journal] = None
         if is_urgent:
@@ -78,7 +78,7 @@ class Writer:
             for journal in free:
                 journal.lock.release()
 
-    def _wake_later(self, journal: TurnJournal) -> None:
+    def _wake_later(self, journal: EventLog) -> None:
         asyncio.get_running_loop().call_later(self._interval, self.wake, journal)
 
     async def _append(self, batch: dict) -> tuple[set[Claim], set[Claim]]:

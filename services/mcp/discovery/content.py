@@ -100,7 +100,7 @@ def _block(block: Mapping, attachments: list[dict[str, str]]) -> str | None:
         name = texts.one_line(str(block.get("title") or block.get("name") or ""), 200)
         about = texts.one_line(str(block.get("description") or ""), 500)
         return f"[link] {name} <{texts.one_line(str(block.get('uri', '')), 1000)}> {about}".rstrip()
-    shown = texts.one_line(kind, 40) if _is_text(kind) else type(kind).__name__
+    shown = texts.one_line(kind, 40) if isinstance(kind, str) else type(kind).__name__
     return f"[content of an unknown kind: {shown}]"
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from ... import const, large, text
 from ...errors import ServerTimeout
@@ -88,7 +88,7 @@ async def discover(
             session.close()
 
 
-def is_name(name: Any) -> bool:
+def is_name(name: Any) -> TypeGuard[str]:
     """True if a tool's name can be stored: nothing in it is invisible, so it is what people see."""
     return isinstance(name, str) and 0 < len(name) <= MAX_NAME and text.clean(name) == name
 
@@ -137,7 +137,8 @@ def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:
     name = item.get("name")
     if not is_name(name):
         return None
-    annotations = item.get("annotations") if isinstance(item.get("annotations"), Mapping) else {}
+    annotations = item.get("annotations")
+    annotations = dict(annotations) if isinstance(annotations, Mapping) else {}
     title = item.get("title") or annotations.get("title")
     schema, output = item.get("inputSchema"), item.get("outputSchema")
     return DiscoveredTool(
@@ -148,6 +149,6 @@ def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:
         else "",
         input_schema=dict(schema) if isinstance(schema, Mapping) else {},
         output_schema=dict(output) if isinstance(output, Mapping) else None,
-        annotations=dict(annotations),
+        annotations=annotations,
         warnings=definition_scan.warnings(item),
     )

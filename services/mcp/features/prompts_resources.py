@@ -228,7 +228,8 @@ def _contents(answer: Mapping[str, Any], limit: int) -> list[ResourceContent]:
 
 def _completion(answer: Mapping[str, Any]) -> Completion:
     found = answer.get("completion")
-    values = found.get("values") if isinstance(found, Mapping) else None
+    found = found if isinstance(found, Mapping) else {}
+    values = found.get("values")
     if not isinstance(values, list):
         raise ProtocolError(_lt("The MCP server sent a completion without values."))
     total = found.get("total")

@@ -112,6 +112,7 @@ class Limiter:
             self.breaker.leave_unheard(ticket)
         elif (
             admission.ping
+            and error is not None
             and counts(error)
             and not isinstance(error, ConnectFailed)
             and self.breaker.would_open(ticket)

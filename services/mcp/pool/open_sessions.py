@@ -6,7 +6,7 @@ where none is idle, a call waits for its turn.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ class OpenSessions:
 
     def __init__(
         self,
-        open_: Callable[[ServerSpec], Awaitable[Session]],
+        open_: Callable[[ServerSpec], Coroutine[Any, Any, Session]],
         *,
         max_sessions: int = const.MAX_SESSIONS,
         share: int = const.MAX_SESSIONS_OF_ONE,
@@ -159,7 +159,8 @@ class OpenSessions:
         try:
             return await asyncio.shield(entry.opening)
         except asyncio.CancelledError:
-            if entry.opening.cancelled() and not asyncio.current_task().cancelling():
+            caller = asyncio.current_task()
+            if entry.opening.cancelled() and not (caller and caller.cancelling()):
                 raise SessionExpired(ENDED) from None
             raise
 
@@ -188,17 +189,18 @@ class OpenSessions:
         """Close the longest idle session of somebody, of anybody of who has most."""
         semaphore = self._semaphore(is_program)
         idle = [
-            (-semaphore.held(entry.holder), entry.session.used, key)
+            (-semaphore.held(entry.holder), session.used, key, session)
             for key, entry in self._entries.items()
             if entry.semaphore is semaphore
-            and entry.session
+            and (session := entry.session)
             and not entry.users
             and holder in (None, entry.holder)
         ]
         if not idle:
             return False
-        entry = self._remove(min(idle, key=lambda item: item[:2])[2])
-        entry.session.retire()
+        *_, key, session = min(idle, key=lambda item: item[:2])
+        self._remove(key)
+        session.retire()
         return True
 
 

@@ -301,7 +301,7 @@ class Pool:
         return self._processes[spec.address]
 
     def _heard(self, spec: ServerSpec, method: str) -> None:
-        if match := _LIST_CHANGED.fullmatch(method):
+        if self._on_list_changed and (match := _LIST_CHANGED.fullmatch(method)):
             self._on_list_changed(spec, match[1])
 
     def is_connected(self, spec: ServerSpec, conversation_id: Any) -> bool:

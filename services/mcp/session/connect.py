@@ -81,7 +81,7 @@ async def open_session(
             await session.opened()
             return session
         except (ServerRefused, ProtocolError, SessionLost) as error:
-            if getattr(error, "rpc_code", 0) in jsonrpc.MODERN_ERRORS and not _speaks_legacy(error):
+            if _is_modern_only(error):
                 raise
             failures.append((variant, error))
         except ServerTimeout as error:
@@ -101,10 +101,12 @@ def variant_of(session: Session) -> Variant:
     return session.era, session.info.transport
 
 
-def _speaks_legacy(error: ServerRefused) -> bool:
-    """True if a modern refusal names older revisions, which open with a handshake."""
+def _is_modern_only(error: EngineError) -> bool:
+    """True for a modern refusal that names no older revision, which opens with a handshake."""
+    if not isinstance(error, ServerRefused) or error.rpc_code not in jsonrpc.MODERN_ERRORS:
+        return False
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
-    return isinstance(supported, list) and any(isinstance(version, str) for version in supported)
+    return not isinstance(supported, list) or not any(isinstance(v, str) for v in supported)
 
 
 def _what_failed(failures: list[tuple[Variant, EngineError]]) -> EngineError:

@@ -86,10 +86,11 @@ def retry_params(
     wanted: ElicitationRequired, answers: Mapping[str, ElicitResult]
 ) -> dict[str, Any]:
     """Params of the repeated call."""
+    more = dict(wanted.more or {})
     if not wanted.questions:
-        return dict(wanted.more)
+        return more
     responses = {key: answers[key].to_wire(request) for key, request in wanted.questions.items()}
-    return {"inputResponses": responses, **wanted.more}
+    return {"inputResponses": responses, **more}
 
 
 async def elicit_all(wanted: ElicitationRequired, on_elicit: OnElicit | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import httpx
 
-from ... import const, text
+from ... import const, jsonrpc, text
 from ...aside import Aside
 from ...errors import (
     ConnectFailed,
@@ -40,7 +40,7 @@ class LegacySession(Session):
     def __init__(self, *args: Any, **options: Any):
         self._guard: GuardTransport | None = None
         self._session: Any = None
-        self._asking: dict[int, Request] = {}
+        self._asking: dict[jsonrpc.Id, Request] = {}
         self._aside = Aside()
         super().__init__(*args, **options)
 
@@ -56,7 +56,7 @@ class LegacySession(Session):
         self._session = await stack.enter_async_context(session)
         self._answer_beside(self._session)
         hello = await self._session.initialize()
-        if self._can_ask and self._transport == "streamable_http":
+        if self._can_ask and self._guard and self._transport == "streamable_http":
             # A question that is asked before the stream is there would be lost with the call that waits for it.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._guard.listening.wait(), LISTEN_TIMEOUT)
@@ -158,11 +158,12 @@ class LegacySession(Session):
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
             request.progressed(progress, total, message)
 
-        request.id = self._session._request_id
+        request_id: jsonrpc.Id = self._session._request_id
+        request.id = request_id
         if request.options.on_elicit:
-            self._asking[request.id] = request
+            self._asking[request_id] = request
         try:
-            with self._aside.of(request.id) as held:
+            with self._aside.of(request_id) as held:
                 result = await self._session.send_request(
                     _Request(request.method, request.params),
                     _Raw,
@@ -170,10 +171,12 @@ class LegacySession(Session):
                 )
                 return held.get("result", result)
         finally:
-            self._asking.pop(request.id, None)
+            self._asking.pop(request_id, None)
 
     def _error(self, request: Request, caught: BaseException) -> EngineError:
-        fault = self._guard.faults.pop(request.id, None) if self._guard else None
+        fault = None
+        if self._guard and request.id is not None:
+            fault = self._guard.faults.pop(request.id, None)
         error = fault or self._rpc_error(caught) or faults.of_exception(caught)
         if isinstance(error, SessionExpired) or (isinstance(error, SessionLost) and not fault):
             self.broke = True
@@ -197,7 +200,7 @@ class LegacySession(Session):
             return None
         error = caught.error
         if error.code == CONNECTION_CLOSED and error.message == "Connection closed":
-            if not self.info:
+            if not self._info:
                 return ConnectFailed(
                     _lt("The program of this MCP server exited before it answered.")
                     if self.spec.command
@@ -212,7 +215,7 @@ class LegacySession(Session):
         if request.id is not None and not self._owner.done():
             self._spawn(self._cancel(request.id, reason))
 
-    async def _cancel(self, request_id: int, reason: str) -> None:
+    async def _cancel(self, request_id: jsonrpc.Id, reason: str) -> None:
         notification = _Request(
             "notifications/cancelled", {"requestId": request_id, "reason": reason}
         )

@@ -78,21 +78,22 @@ class ModernSession(Session):
         except ServerRefused as error:
             if error.rpc_code == jsonrpc.UNSUPPORTED_VERSION and _offers_ours(error.data):
                 return await self._round_trip(request)
-            if error.rpc_code == jsonrpc.HEADER_MISMATCH and request.method == "tools/call":
-                schema = await self._schema_now(request.params["name"])
+            params = request.params if request.method == "tools/call" else None
+            if error.rpc_code == jsonrpc.HEADER_MISMATCH and params:
+                schema = await self._schema_now(params["name"])
                 request.options = replace(request.options, schema=schema)
                 return await self._round_trip(request)
             raise
 
     async def _round_trip(self, request: Request) -> dict[str, Any]:
-        request.id = next(self._ids)
+        request_id = request.id = next(self._ids)
         response = await http.send(self._http, self._http_request(request))
         try:
             if response.status_code != 200:
                 message = await self._refused(response, request.id)
             else:
                 await http.check_encoding(response)
-                message = await self._answer(response, request)
+                message = await self._answer(response, request, request_id)
         finally:
             await response.aclose()
         if "error" in message:
@@ -138,11 +139,13 @@ class ModernSession(Session):
             extensions={"timeout": {**timeout, "read": None}},
         )
 
-    async def _answer(self, response: httpx.Response, request: Request) -> dict[str, Any]:
-        response.stream = TakenIn(response.stream, self._intake())
+    async def _answer(
+        self, response: httpx.Response, request: Request, request_id: jsonrpc.Id
+    ) -> dict[str, Any]:
+        response.stream = TakenIn(http.body_of(response), self._intake())
         if http.is_json(response):
             body = await large.parse(await http.read(response, const.WIRE_CAP))
-            return jsonrpc.normal_answer(body, request.id)
+            return jsonrpc.normal_answer(body, request_id)
         if not http.is_stream(response):
             raise ProtocolError(detail=f"content type {http.content_type(response)[:100]!r}")
         decoder, noise, size = Decoder(const.WIRE_CAP), Noise(const.WIRE_CAP), 0
@@ -155,7 +158,7 @@ class ModernSession(Session):
                     continue
                 message = await large.parse(event.data)
                 if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
-                    answer = jsonrpc.normal_answer(message, request.id)
+                    answer = jsonrpc.normal_answer(message, request_id)
                     await http.drain(response)
                     return answer
                 if noise.passes(len(event.data)):
@@ -177,7 +180,7 @@ class ModernSession(Session):
         """
         body = await http.error_body(response)
         error = faults.of_response(
-            response.status_code, response.headers, body, in_session=self.info is not None
+            response.status_code, response.headers, body, in_session=self._info is not None
         )
         if isinstance(error, AuthRequired | RateLimited):
             raise error
@@ -189,11 +192,11 @@ class ModernSession(Session):
         except ProtocolError:
             raise error from None
         code = answer["error"]["code"]
-        if code in jsonrpc.MODERN_ERRORS or (self.info and code == jsonrpc.METHOD_NOT_FOUND):
+        if code in jsonrpc.MODERN_ERRORS or (self._info and code == jsonrpc.METHOD_NOT_FOUND):
             return answer
-        if self.info and response.status_code == 400 and code in jsonrpc.NOT_UNDERSTOOD:
+        if self._info and response.status_code == 400 and code in jsonrpc.NOT_UNDERSTOOD:
             raise SessionExpired(detail=error.detail)  # another server answers here now
-        if not self.info or isinstance(error, SessionExpired):
+        if not self._info or isinstance(error, SessionExpired):
             raise error
         return answer
 
@@ -219,8 +222,9 @@ class ModernSession(Session):
         return error
 
 
-def _changes(capabilities: Mapping[str, Any]) -> dict[str, bool]:
+def _changes(capabilities: Mapping[str, Any] | None) -> dict[str, bool]:
     """The filter of a subscription to every list that the server says may change."""
+    capabilities = capabilities or {}
     return {
         f"{what}ListChanged": True
         for what in ("tools", "prompts", "resources")
@@ -240,9 +244,9 @@ def _info(found: Mapping[str, Any], transport: str) -> ServerInfo:
     )
     server = server if isinstance(server, Mapping) else {}
     capabilities = found.get("capabilities")
-    is_usable = isinstance(capabilities, Mapping) and (
-        text.weight(capabilities, MAX_CAPABILITIES) < MAX_CAPABILITIES
-    )
+    capabilities = dict(capabilities) if isinstance(capabilities, Mapping) else {}
+    if text.weight(capabilities, MAX_CAPABILITIES) >= MAX_CAPABILITIES:
+        capabilities = {}
     return ServerInfo(
         transport=transport,
         era="modern",
@@ -250,5 +254,5 @@ def _info(found: Mapping[str, Any], transport: str) -> ServerInfo:
         name=text.one_line(str(server.get("name", "")), 200),
         version=text.one_line(str(server.get("version", "")), 100),
         instructions=text.instructions(found.get("instructions")),
-        capabilities=dict(capabilities) if is_usable else {},
+        capabilities=capabilities,
     )

@@ -58,19 +58,20 @@ class Request:
     @contextlib.contextmanager
     def paused(self):
         """While a person is asked, the caller's time does not run."""
-        end = self.limit.when() if self.limit else None
-        if end is None:
+        limit = self.limit
+        end = limit.when() if limit else None
+        if limit is None or end is None:
             yield
             return
         loop = asyncio.get_running_loop()
         left = end - loop.time()
         with contextlib.suppress(RuntimeError):  # the caller has gone
-            self.limit.reschedule(None)
+            limit.reschedule(None)
         try:
             yield
         finally:
             with contextlib.suppress(RuntimeError):
-                self.limit.reschedule(loop.time() + left)
+                limit.reschedule(loop.time() + left)
 
     def progressed(self, progress: Any, total: Any, message: Any) -> None:
         if self.options.on_progress and _is_number(progress):
@@ -110,7 +111,7 @@ class Session(abc.ABC):
         on_notification: Callable[[str], None] | None = None,
     ):
         self.spec = spec
-        self.info: ServerInfo | None = None
+
         self.broke = False  # the line ended without us
         self.in_flight = 0
         self.used = time.monotonic()
@@ -122,6 +123,7 @@ class Session(abc.ABC):
         self._transport = transport
         self._idle = idle
         self._on_notification = on_notification
+        self._info: ServerInfo | None = None
         self._over = asyncio.Event()
         self._retired = False
         self._behind: set[asyncio.Task] = set()
@@ -154,6 +156,16 @@ class Session(abc.ABC):
         """The session is about to close."""
 
     # ------------------------------------------------------------ life
+
+    @property
+    def info(self) -> ServerInfo:
+        """Server info of the handshake.
+
+        :raises SessionLost: the session has never been open
+        """
+        if self._info is None:
+            raise SessionLost
+        return self._info
 
     @property
     def is_open(self) -> bool:
@@ -196,7 +208,7 @@ class Session(abc.ABC):
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self.spec.connect_timeout):
-                    self.info = await self._open(stack)
+                    self._info = await self._open(stack)
                 self._ready.set_result(None)
                 await self._until_over()
                 await self._say_goodbye()

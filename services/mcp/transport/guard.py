@@ -128,7 +128,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         flight: Flight,
     ) -> httpx.Response:
         await http.check_encoding(response)
-        response.stream = TakenIn(response.stream, self.intake())
+        response.stream = TakenIn(http.body_of(response), self.intake())
         if http.is_stream(response):
             stream = AnswerStream(self, response, request_id, flight)
             return http.with_body(response, request, stream=stream)
@@ -167,7 +167,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
             return
         except Exception as caught:
             error = faults.of_exception(caught)
-        if request_id in self.flights:
+        if self._legacy and request_id in self.flights:
             self._legacy.inject(self.fail(request_id, error))
 
     async def _get(self, request: httpx.Request) -> httpx.Response:
@@ -202,7 +202,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
         try:
             response = await flight.run(http.send(self._inner, request))
             if response.status_code == 200 and http.is_stream(response):
-                response.stream = TakenIn(response.stream, self.intake())
+                response.stream = TakenIn(http.body_of(response), self.intake())
                 return http.with_body(
                     response, request, stream=AnswerStream(self, response, request_id, flight)
                 )

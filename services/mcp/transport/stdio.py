@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import anyio
 
@@ -69,6 +69,20 @@ FETCHING = (  # of our environment, for what fetches packages: the way out and w
 _logger = logging.getLogger(__name__)
 
 CHILD = str(Path(__file__).with_name("stdio_child.py"))
+
+
+class _Child(Protocol):
+    """An `asyncio.subprocess.Process` whose three streams are pipes."""
+
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+    pid: int
+    returncode: int | None
+    _transport: asyncio.SubprocessTransport
+
+    async def wait(self) -> int: ...
+    def send_signal(self, signal: int) -> None: ...
 
 
 class Process:
@@ -208,7 +222,7 @@ async def _spawn(
     package: str = "",
     *,
     is_fetching: bool = False,
-) -> asyncio.subprocess.Process:
+) -> _Child:
     """Start a program below a supervisor, in a sandbox if it has one."""
     files = []
     if box:
@@ -217,7 +231,7 @@ async def _spawn(
             box, command, environment, files[0], package=package, is_fetching=is_fetching
         )
     try:
-        return await asyncio.create_subprocess_exec(
+        child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", CHILD, str(os.getpid()), *command),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -226,6 +240,7 @@ async def _spawn(
             start_new_session=True,
             pass_fds=files,
         )
+        return cast(_Child, child)
     finally:
         for file in files:
             os.close(file)
@@ -288,7 +303,7 @@ async def _package(
     return folder
 
 
-async def _end(child: asyncio.subprocess.Process) -> None:
+async def _end(child: _Child) -> None:
     """Let the program end by itself, then ask it to, then kill it; cancelled, it waits for next to nothing."""
     try:
         if await _has_ended(child, EXIT_GRACE):
@@ -305,12 +320,12 @@ async def _end(child: asyncio.subprocess.Process) -> None:
         await _has_ended(child, KILL_GRACE)
 
 
-def _signal(child: asyncio.subprocess.Process, number: int) -> None:
+def _signal(child: _Child, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         child.send_signal(number)
 
 
-async def _has_ended(child: asyncio.subprocess.Process, within: float) -> bool:
+async def _has_ended(child: _Child, within: float) -> bool:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(child.wait(), within)
     return child.returncode is not None
@@ -346,7 +361,7 @@ async def _message(line: bytearray, noise: Noise, aside: Aside) -> dict[str, Any
         return None
     if isinstance(message.get("method"), str):
         return message if noise.passes(size) else None
-    request_id = message.get("id")
+    request_id = message.get("id", "")
     try:
         answer = aside.without_large(jsonrpc.normal_answer(message, request_id), size)
     except ProtocolError:

@@ -12,7 +12,7 @@ import httpx
 
 from ... import jsonrpc, large
 from ...errors import EngineError, ProtocolError, ResultTooLarge, SessionLost
-from ...net import faults
+from ...net import faults, http
 from ...net.sse import Decoder, Event
 from ...sentence import _lt
 from .flight import Flight, Guard
@@ -46,7 +46,7 @@ class AnswerStream(httpx.AsyncByteStream):
     ):
         self._guard = guard
         self._response = response
-        self._chunks = response.stream.__aiter__()
+        self._chunks = http.chunks(response)
         self._id = request_id
         self._flight = flight
         self._ended = False
@@ -128,7 +128,7 @@ class ListenStream(httpx.AsyncByteStream):
         begun = time.monotonic()
         decoder, noise = Decoder(large.SMALL), Noise(math.inf)
         try:
-            async for chunk in self._response.stream:
+            async for chunk in http.chunks(self._response):
                 async for event in events(decoder, chunk):
                     if event.event != "message" or not event.data:
                         yield Event(id=event.id, retry=event.retry).encode()
@@ -160,7 +160,7 @@ class LegacyStream(httpx.AsyncByteStream):
 
     def open(self, response: httpx.Response) -> None:
         self._response = response
-        self._pump = asyncio.get_running_loop().create_task(self._read())
+        self._pump = asyncio.get_running_loop().create_task(self._read(response))
 
     def inject(self, message: dict[str, Any]) -> None:
         self._queue.put_nowait(Event(jsonrpc.dump(message)).encode())
@@ -170,10 +170,10 @@ class LegacyStream(httpx.AsyncByteStream):
             self._permits.release()
             yield item
 
-    async def _read(self) -> None:
+    async def _read(self, response: httpx.Response) -> None:
         decoder, intake = Decoder(self._guard.cap), self._guard.intake()
         try:
-            async for chunk in self._response.stream:
+            async for chunk in http.chunks(response):
                 async for event in events(decoder, chunk):
                     if (passed := await self._check(event)) is not None:
                         await self._permits.acquire()

@@ -179,7 +179,8 @@ class Database(ModelStore):
     def expire(self) -> None:
         """Deny decisions that were not made in time; a round that was not confirmed ends the turn's calls."""
         for turn in self.turns.values():
-            if turn.state != "waiting" or turn.waiting_until >= self.now():
+            until = turn.waiting_until
+            if turn.state != "waiting" or until is None or until >= self.now():
                 continue
             for question in turn.open_questions():
                 self._answer(question, "expired")

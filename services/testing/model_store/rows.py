@@ -1,7 +1,9 @@
 """Rows of the model's database."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from ...specs import Outcome
 
 FINAL = ("done", "failed", "stopped")
 OPEN = ("queued", "running", "waiting")
@@ -79,7 +81,7 @@ class Call:
     origin: tuple[int, str] | None
     arguments: dict[str, Any]
     started: int = 0
-    outcome: str = ""
+    outcome: Outcome | Literal[""] = ""
     text: str = ""
     approval: str = ""
     denied: str = ""

@@ -1,6 +1,7 @@
 """Writes of a runner while it holds a turn."""
 
 from dataclasses import replace
+from typing import Any
 
 from ...errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ...events import result_of
@@ -130,7 +131,9 @@ class ModelStore(TurnQueue):
         tool, origin = row.tool, call.tool and (call.tool.id, call.tool.definition)
         if row.origin is None and origin is None:  # there is no such tool, which the engine says
             return self._answers(row)
-        if tool is None or origin != row.origin or tool.definition != row.origin[1]:
+        if tool is None or row.origin is None:
+            return self._denied(row, "differs")
+        if origin != row.origin or tool.definition != row.origin[1]:
             return self._denied(row, "differs")
         if not tool.is_usable:
             return self._denied(row, "switched off")
@@ -293,7 +296,7 @@ class ModelStore(TurnQueue):
                 self.request_stop(one.id)
 
 
-def copied(data):
+def copied(data: Any) -> Any:
     """A copy of JSON all the way down."""
     if isinstance(data, dict):
         return {key: copied(value) for key, value in data.items()}

@@ -31,6 +31,18 @@ class TurnQueue:
         """Row lock of another transaction; a host may add some."""
         return False
 
+    def request_stop(self, turn_id: int) -> str:
+        """An act of a person, see `Database`."""
+        raise NotImplementedError
+
+    def is_stop_requested(self, turn: Turn) -> bool:
+        """True if a person has stopped the turn, see `Database`."""
+        raise NotImplementedError
+
+    def apply_stops(self) -> None:
+        """Carry out the stops that met a locked row, see `Database`."""
+        raise NotImplementedError
+
     def held(self, claim: Claim) -> Turn:
         turn = self.turns.get(claim.turn_id)
         if turn is None:
@@ -103,7 +115,8 @@ class TurnQueue:
     def sweep(self) -> None:
         """Requeue the turns of dead runners, and carry out each Stop that nobody has heard."""
         for turn in self.turns.values():
-            if turn.state == "running" and turn.until < self.now():
+            until = turn.until if turn.state == "running" else None
+            if until is not None and until < self.now():
                 self._requeue(turn)
         self.apply_stops()
         if any(turn.state == "queued" for turn in self.turns.values()):

@@ -48,6 +48,11 @@ class HeldTurn:
         self._db = db
         self._runner = runner
 
+    def cancel(self) -> None:
+        """Give the turn up: what it waits for ends at once."""
+        if self.task:
+            self.task.cancel()
+
     async def run(self) -> None:
         """
         :raises LeaseLost, TurnGone, StoreGone: it is not this process's any more
@@ -166,7 +171,7 @@ def ending(
         error.code = "internal_error"
     if error is not None and error.detail:
         _logger.warning("A turn failed: %s (%s)", error.code, error.detail)
-    usage = dict(progress.usage) if progress else {}
+    usage: dict[str, Any] = dict(progress.usage) if progress else {}
     if progress and progress.context:
         usage["context"] = {k: v for k, v in progress.context.items() if k != "ratio"}
     usage["duration_ms"] = usage.get("duration_ms", 0) + int(seconds * 1000)

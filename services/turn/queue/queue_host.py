@@ -46,9 +46,9 @@ class QueueHost:
 
     def start(self, is_threaded: bool) -> None:
         """:param is_threaded: whether the heartbeat gets its thread; else who steps the loop calls `beat`"""
-        self._claiming = self._runner.spawn(self._claim_forever())
+        claiming = self._claiming = self._runner.spawn(self._claim_forever())
         self._tasks = [
-            self._claiming,
+            claiming,
             self._runner.spawn(self._writer.run()),
             self._runner.spawn(self._sweep_forever()),
         ]
@@ -221,7 +221,7 @@ class QueueHost:
         if running := self.running.get(claim):
             running.journal.lose()
             if not running.is_ending:  # its last write hears it by itself
-                running.task.cancel()
+                running.cancel()
 
     def _gone(self) -> None:
         if self._runner.queues.get(self.store.name) is self:
@@ -233,13 +233,13 @@ class QueueHost:
         self._close()
         for running in list(self.running.values()):
             running.journal.lose()
-            running.task.cancel()
+            running.cancel()
 
     async def drain(self, timeout: float) -> None:
         until = self._runner.clock() + timeout
         if self._claiming:
             await asyncio.wait([self._claiming], timeout=timeout)
-        tasks = [running.task for running in self.running.values()]
+        tasks = [running.task for running in self.running.values() if running.task]
         if tasks:
             left = max(0.0, until - self._runner.clock())
             _, late = await asyncio.wait(tasks, timeout=left)
