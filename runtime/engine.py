@@ -7,12 +7,12 @@ import importlib
 import logging
 
 from ..services import const, packages, traces
-from ..services.errors import PackageMissing, ServerTimeout
+from ..services.errors import AuthRequired, PackageMissing, ServerTimeout
 from ..services.render import markdown
 
 _logger = logging.getLogger(__name__)
 
-SERVICES = f"{__package__.rpartition('.')[0]}.services.{{}}"
+SERVICES = f"{__name__.rpartition('.runtime.')[0]}.services.{{}}"
 PROTOCOLS = (
     "jsonschema",
     "jwt",
@@ -235,7 +235,9 @@ class Engine:
     async def complete_sign_in(self, spec, answer):
         """:param answer: the query of the callback, see `services.oauth.flow.OAuth.complete`"""
         await self._with(self._protocols)
-        await self.pool.oauth(spec).complete(answer)
+        if not (oauth := self.pool.oauth(spec)):
+            raise AuthRequired
+        await oauth.complete(answer)
 
     async def revoke(self, token_set):
         """Give tokens back, see `services.oauth.revocation.revoke`."""

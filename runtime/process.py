@@ -9,6 +9,7 @@ import concurrent.futures.thread  # registers its end, which has to come after o
 import functools
 import logging
 import threading
+from typing import Any
 
 import odoo
 from odoo.modules import module as odoo_module
@@ -40,8 +41,8 @@ class _Process:
     def __init__(self):
         self.lock = threading.Lock()  # held for moments only
         self.making = threading.Lock()  # held while the runner is made
-        self.runner = None
-        self.engine = None
+        self.runner: Any = None
+        self.engine: Any = None
         self.dedicated = False
         self.is_ending = False
         self.sees_its_end = False

@@ -117,7 +117,7 @@ def _is_copy(cr, known, here) -> bool:
 def _parts(known) -> tuple[str, str, str]:
     """Cluster, oid and name of what is kept; of what is not understood nothing."""
     match = KNOWN.fullmatch(known)
-    return match.groups("") if match else ("", "", "")
+    return (match[1] or "", match[2] or "", match[3] or "") if match else ("", "", "")
 
 
 def end_what_is_under_way(cr) -> None:

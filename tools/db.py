@@ -10,9 +10,12 @@ import random
 import socket
 import threading
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import psycopg2
-from odoo import SUPERUSER_ID, api, sql_db
+from odoo import api, sql_db
+from odoo.api import SUPERUSER_ID
 from odoo.modules import get_manifest
 from odoo.modules import module as odoo_module
 from odoo.modules.registry import Registry
@@ -31,6 +34,7 @@ from ..services.turn.ports import NotNow, StoreGone
 from . import settings
 
 _logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MAX_TRIES = 10
 QUICK_TRIES = 3  # in a thread that others wait for
@@ -95,7 +99,9 @@ def line_to(dbname: str) -> dict:
     return {**sql_db.connection_info_for(dbname)[1], **LINE}
 
 
-def transaction(dbname, work, alone="", tries=None):
+def transaction(
+    dbname: str, work: Callable[[Any], T], alone: str = "", tries: int | None = None
+) -> T:
     """Run ``work(env)`` as superuser and commit; concurrency failures repeat it within milliseconds.
 
     `work` must not have an effect outside the transaction, or not be repeated. Sudo throughout: the callers
@@ -125,7 +131,7 @@ def transaction(dbname, work, alone="", tries=None):
     return _repeated(dbname, once, tries)
 
 
-def read_only(dbname, work, tries=None):
+def read_only(dbname: str, work: Callable[[Any], T], tries: int | None = None) -> T:
     """As `transaction`, but PostgreSQL refuses what would write.
 
     :raises DatabaseGone, StoreGone: as `transaction`
@@ -138,7 +144,7 @@ def read_only(dbname, work, tries=None):
     return undone(dbname, read, tries)
 
 
-def undone(dbname, work, tries=None):
+def undone(dbname: str, work: Callable[[Any], T], tries: int | None = None) -> T:
     """As `transaction`, but nothing of it stays, and what was to follow a commit does not.
 
     :raises DatabaseGone, StoreGone: as `transaction`
@@ -224,7 +230,7 @@ def end_when_idle(cr, seconds: float) -> None:
     )
 
 
-def raw(dbname, work):
+def raw(dbname: str, work: Callable[[Any], T]) -> T:
     """As `transaction`, but ``work(cr)`` is plain SQL: a database that rests is not loaded for it."""
 
     def once():
@@ -241,10 +247,11 @@ def never_sleep() -> None:
     _thread.never_sleeps = True
 
 
-def _repeated(dbname, once, tries=None):
+def _repeated(dbname: str, once: Callable[[], T], tries: int | None = None) -> T:
     never_sleeps = getattr(_thread, "never_sleeps", False)
     tries = tries or (QUICK_TRIES if never_sleeps else MAX_TRIES)
-    for attempt in range(tries):
+    attempt = 0
+    while True:
         with typed_errors(dbname):
             try:
                 return once()
@@ -255,6 +262,7 @@ def _repeated(dbname, once, tries=None):
                     raise
         if not never_sleeps:
             time.sleep(random.uniform(0, 0.004 * 2**attempt))  # noqa: S311 no secret
+        attempt += 1
 
 
 @contextlib.contextmanager
@@ -348,7 +356,7 @@ def leave_replica(cr) -> None:
     if not isinstance(cr, sql_db.Cursor) or cr.closed:  # a test's
         return
     cr.postrollback.add(cr._cnx.close)
-    pool = sql_db._Pool
+    pool: Any = sql_db._Pool  # there is one: the cursor is of it
     with pool._lock:
         for connection in pool._connections:
             is_idle = not connection._pool_in_use and not connection.closed

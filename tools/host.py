@@ -39,9 +39,11 @@ class Host(Protocol):
 
     def record_models(self, turn: Any) -> str:
         """Model summary of the records that this turn's person may read, see `runtime/records/known.py`."""
+        ...
 
     def record_name(self, turn: Any, record: Any) -> str:
         """Name of a record of this turn's person for the model, without what the assistant hides."""
+        ...
 
     def revoke_later(self, token_sets: Iterable[Any]) -> None:
         """Give tokens back in the background, after the commit that forgot them.

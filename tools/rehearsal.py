@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any
 
 from odoo import fields, sql_db
 from odoo.exceptions import AccessError, MissingError
@@ -118,7 +119,7 @@ class Recorder:
         self.links: dict[tuple[str, int], dict] = {}
         self.created: list[tuple[str, int]] = []
         self.deleted: dict[tuple[str, int], str | None] = {}
-        self.person = None
+        self.person: Any = None
         self.numbers: list[str] = []
         self.outward: list[tuple[str, str, str]] = []
         self.refused: list[str] = []
@@ -368,7 +369,7 @@ def _is_effect(written):
     return not (_JOINED.match(written) and not _DOES.search(written))
 
 
-def _is_told(frame, kind=None):
+def _is_told(frame, kind: str = ""):
     """True if a statement comes from where the ORM tells of it, or from sequences, whose numbers are told."""
     while frame is not None and (name := frame.f_globals.get("__name__", "")) in _BETWEEN:
         frame = frame.f_back
@@ -388,7 +389,9 @@ def _outward(callbacks):
             continue
         cells = getattr(function, "__closure__", None) or ()
         names = function.__code__.co_freevars if cells else ()
-        kept = {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
+        kept: dict[str, Any] = {
+            name: cell.cell_contents for name, cell in zip(names, cells, strict=True)
+        }
         if isinstance(kept.get("url"), str):
             yield "request", kept["url"], str(kept.get("json_values") or "")
         else:

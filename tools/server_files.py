@@ -26,8 +26,8 @@ class _Known:
     """State of the file in this process. `stamp` tells one state of the file from another."""
 
     def __init__(self):
-        self.stamp = None
-        self.requested = None  # when somebody wanted it to be read again
+        self.stamp: tuple[object, ...] | None = None
+        self.requested: tuple[object, ...] | None = None  # when somebody wanted it to be read again
         self.content = ServerFile()
 
 

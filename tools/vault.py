@@ -44,7 +44,7 @@ def decrypt(token: str | bool) -> str:
     """:raises SecretUnreadable: the key was changed or the token is damaged"""
     from cryptography.fernet import InvalidToken  # noqa: PLC0415
 
-    if not token:
+    if not token or not isinstance(token, str):
         return ""
     try:
         return _fernet().decrypt(token.encode()).decode()

@@ -177,7 +177,7 @@ class Fleet:
     def _take(self, tenant: Tenant, seen: Seen) -> None:
         tenant.is_looked_into = False
         tenant.due = time.monotonic() + INTERVAL
-        if reason := self._refusal(seen):
+        if (reason := self._refusal(seen)) or isinstance(seen, psycopg2.Error):
             self._refuse(tenant, reason, is_passing=_passes(seen))
             return
         tenant.failures = 0

@@ -4,6 +4,9 @@ prometheus_client is optional, and imported on first use. Its values are files t
 whichever process is asked tells of all of them; see https://prometheus.github.io/client_python/multiprocess/.
 """
 
+# pyright: reportMissingImports=false
+# prometheus_client is an extra, which is not there where types are checked.
+
 import contextlib
 import fcntl
 import functools

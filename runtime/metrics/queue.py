@@ -1,5 +1,8 @@
 """The queue of one database, for Prometheus; it is the same whichever process is asked."""
 
+# pyright: reportMissingImports=false
+# prometheus_client is an extra, which is not there where types are checked.
+
 QUEUE = """
     SELECT COUNT(*) FILTER (WHERE state = 'queued'),
            COUNT(*) FILTER (WHERE state = 'running'),

@@ -1,6 +1,7 @@
 """Conversion of values: what a language model writes, as the ORM takes it."""
 
 from datetime import date, datetime, time
+from typing import Any
 
 import pytz
 from dateutil.relativedelta import relativedelta
@@ -140,7 +141,8 @@ def _span(model, value):
         if text in DAYS:
             begin = today + relativedelta(days=DAYS[text])
         elif text[:1] in ("+", "-") and text[-1] in UNITS and number.isdecimal():
-            begin = today + relativedelta(**{UNITS[text[-1]]: int(f"{text[0]}{number[:5]}")})
+            offset: dict[str, Any] = {UNITS[text[-1]]: int(f"{text[0]}{number[:5]}")}
+            begin = today + relativedelta(**offset)
         elif len(text) == len("2026") and text.isdecimal():
             begin, lasts = date(int(text), 1, 1), relativedelta(years=1)
         elif len(text) == len("2026-11"):

@@ -6,6 +6,7 @@ The caller owns the transaction: what raises here has to roll it back.
 import logging
 import time
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg2
 from odoo.exceptions import AccessError, MissingError, RedirectWarning, UserError
@@ -173,11 +174,14 @@ def _watched(env, call, recorder, made=None):
             return None, result
 
 
-def _preview(changes, **more):
+def _preview(changes, **more) -> dict[str, Any]:
     """Stored form of a rehearsal; an error here is ours, and never the fault of the arguments."""
     try:
         if changes is not None:
-            found = {"shown": {**changes.shown(), **more}, "digest": changes.digest()}
+            found: dict[str, Any] = {
+                "shown": {**changes.shown(), **more},
+                "digest": changes.digest(),
+            }
             if further := changes.further():
                 found["further"] = further
             return found

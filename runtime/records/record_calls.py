@@ -6,6 +6,8 @@ begun. Only where something may leave the transaction its start is on disk befor
 
 import contextlib
 import logging
+from collections.abc import Callable
+from typing import Any
 
 from odoo import fields
 
@@ -37,6 +39,12 @@ class RecordCalls:
 
     Each method is one try: what passes is a `TryAgain`, and who asked decides whether there is another one.
     """
+
+    # Of the other part, `TurnCalls`.
+    name: str
+    _held: Callable[[Any, Any], Any]
+    _renew: Callable[[Any, Any], None]
+    _insert_result: Callable[[Any, Any, Any, Any], None]
 
     def read_records(self, claim, call_id: str, interrupt: Interrupt | None = None) -> CallResult:
         """Carry out a call that only reads; PostgreSQL refuses whatever would write.

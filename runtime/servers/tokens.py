@@ -7,7 +7,7 @@ import time
 import uuid
 from contextvars import ContextVar
 
-from odoo import SUPERUSER_ID
+from odoo.api import SUPERUSER_ID
 
 from ...services.errors import AuthRequired, ServerError
 from ...services.sentence import _lt

@@ -6,6 +6,7 @@ or makes calls begins with the first of them, after whatever fork made it.
 
 import logging
 import threading
+from typing import Any
 
 from ...services import forks, packages, traces
 from ...tools import settings
@@ -20,7 +21,7 @@ class _Collector:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.tracer = None
+        self.tracer: Any = None  # `services.telemetry.otel.OpenTelemetry`
         self.is_away = False  # and nobody was told since
 
 

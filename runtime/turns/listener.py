@@ -199,6 +199,7 @@ class NotificationHandler(Protocol):
 
         :return: whether it may end
         """
+        ...
 
     def gone(self, listener: "Listener") -> None:
         """The database or this addon in it exist no more; the listener ends."""

@@ -55,7 +55,7 @@ class ProcessHandler:
 
     def _send_helper(self, own: bool) -> None:
         with self._lock:
-            if self._is_helped and self._helper.is_alive():
+            if self._is_helped and self._helper and self._helper.is_alive():
                 return
             self._is_helped = True
             self._helper = threading.Thread(

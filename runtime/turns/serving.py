@@ -77,7 +77,7 @@ def _follow_workers() -> None:
                 listeners.ensure_listening(dbname)
                 _warm_streams_later(dbname)
 
-    server.WorkerHTTP.start = start
+    server.WorkerHTTP.start = start  # pyright: ignore[reportAttributeAccessIssue] a patch
 
 
 def _outlive_outages() -> None:
@@ -98,7 +98,7 @@ def _outlive_outages() -> None:
                 raise
             _logger.info("No worker is started while a database is away: %s", error)
 
-    server.PreforkServer.process_spawn = process_spawn
+    server.PreforkServer.process_spawn = process_spawn  # pyright: ignore[reportAttributeAccessIssue] a patch
 
 
 def turns_wait(dbname: str) -> None:

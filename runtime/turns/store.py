@@ -6,6 +6,7 @@ Each is safe to repeat after a lost connection.
 """
 
 import time
+from typing import Any
 
 from ...services import text
 from ...services.errors import EngineError, LeaseLost
@@ -16,20 +17,19 @@ from ..records import mentions
 from ..records.record_calls import RecordCalls
 from . import question_files
 from .turn_calls import TurnCalls
-from .turn_log import TurnLog
-from .turn_queue import TURN, TurnQueue
+from .turn_queue import TURN
 
 PATIENCE = 0.3  # s that a Stop waits for who holds the row; its answer is promised within 0.5 s
 
 
-class OdooStore(TurnCalls, RecordCalls, TurnLog, TurnQueue):
+class OdooStore(TurnCalls, RecordCalls):
     def load(self, claim: Claim) -> Loaded:
         """Freeze everything that the engine needs, as the turn's user sees it.
 
         :raises EngineError: the turn cannot run; it must end as failed
         """
 
-        def work(env, said=None):
+        def work(env, said: str | None = None) -> Any:
             turn = self._held(env, claim)
             user = turn.user_id
             turn = turn.with_context(

@@ -12,11 +12,12 @@ from ...services.specs import Verdict
 from ...services.toolset import lookup
 from ...services.turn import read_result
 from ...tools import db
+from .turn_log import TurnLog
 
 CALL = "woow_paas_platform.tool_call"
 
 
-class TurnCalls:
+class TurnCalls(TurnLog):
     """Part of the `Store`."""
 
     def save_step(self, claim, progress, calls, events) -> None:
@@ -182,11 +183,11 @@ def _origin(call):
     tool = call.tool if call.tool and (call.tool.records or not call.tool.is_hosts) else None
     is_operation = tool is not None and tool.operation is not None
     records = tool.records if tool is not None else ""
-    is_tool = tool is not None and not is_operation and not records
+    is_tool = not is_operation and not records
     return {
-        "tool_id": is_tool and tool.id,
-        "operation_id": is_operation and tool.id,
-        "server_id": is_tool and call.server is not None and call.server.id,
+        "tool_id": tool is not None and is_tool and tool.id,
+        "operation_id": tool is not None and is_operation and tool.id,
+        "server_id": tool is not None and is_tool and call.server is not None and call.server.id,
         "action_id": tool is not None and (tool.action_id or False),
         "definition": tool.definition if tool else "",
         "records": records or False,

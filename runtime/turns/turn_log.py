@@ -9,12 +9,12 @@ from ...services import text
 from ...services.errors import LeaseLost, TurnGone
 from ...services.turn.ports import Claim, TurnsLocked
 from ...tools import db, notify, sentences
-from .turn_queue import TURN
+from .turn_queue import TURN, TurnQueue
 
 _logger = logging.getLogger(__name__)
 
 
-class TurnLog:
+class TurnLog(TurnQueue):
     """Part of the `Store`."""
 
     def _held(self, env, claim):

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ...services import measures
 from ...services.pace import Pace
@@ -60,9 +60,11 @@ class Transport(Protocol):
         :param timeout: s
         :param wake: number of a file that ends the waiting once it can be read
         """
+        ...
 
     def explain(self) -> Reason:
         """Diagnose a lost notification, as far as it can be seen from here."""
+        ...
 
     def close(self) -> None: ...
 
@@ -88,7 +90,7 @@ class Channel:
         self._reason: Reason | None = None
         self._unread = 0  # since the last line about them
         self._unread_reported_at = float("-inf")
-        self._wake: tuple[int, int] | None = None
+        self._wake: Any = None  # the ends of a pipe, before the thread begins
         self._thread: threading.Thread | None = None
 
     def join(self, token: str, hear: Hear) -> None:

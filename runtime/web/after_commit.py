@@ -1,6 +1,7 @@
 """Deferred responses, for routes that wait for a server: they answer after their request's transaction is over."""
 
 import json
+from typing import Any
 
 from odoo.http import Response, request
 from odoo.tools import json_default
@@ -20,6 +21,8 @@ class Waiting(Response):
     :param work: runs once, without a cursor, a request's environment or a retry
     """
 
+    headers: Any  # Odoo passes it on to werkzeug's
+
     def __init__(self, env, work, **options):
         super().__init__(**options)
         self._dbname, self._uid = env.cr.dbname, env.uid
@@ -33,7 +36,7 @@ class Waiting(Response):
             else:
                 self._turn_away(ApiError.too_many_waits(self._reader.lang))
         client_line.limit(environ)
-        return super().__call__(environ, start_response)
+        return super().__call__(environ, start_response)  # pyright: ignore[reportCallIssue] passed on, too
 
     def _answer(self):
         """Do the work, and become what it led to."""

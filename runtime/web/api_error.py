@@ -79,6 +79,8 @@ class ApiError(HTTPException):
     :param retry_after: seconds; whole seconds in `details.retry_after` and in the header
     """
 
+    code: int
+
     def __init__(
         self,
         status: int,
