@@ -32,7 +32,7 @@ soak-mcp:  ## The same for the MCP engine alone: MINUTES=2
 	@$(DEV) setup
 	@.dev/venv/bin/python benchmarks/mcp_soak.py $(or $(MINUTES),2)
 
-lint:  ## Run ruff, pylint-odoo, eslint and prettier over all files
+lint:  ## Run ruff, pyright, pylint-odoo, eslint and prettier over all files
 	@$(DEV) lint
 
 format:  ## Let ruff, eslint and prettier fix what they can
