@@ -106,79 +106,209 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Claim:
-    """The right to run a turn: valid while the turn's `epoch` is this one.
-
-    `lease` is for how many seconds it was taken, and is extended. `person` is whose turn it is. `tries` counts the
-    claims since the turn's last step was saved, this one included, without those that were given back.
-    """
+    """The right to run a turn: valid while the turn's `epoch` is this one."""
 
     turn_id: int
-    epoch: int
-    next_seq: int
-    lease: float = 15.0
-    person: int = 0
-    tries: int = 1
+    epoch: int  # one more with each claim of the turn
+    next_seq: int  # number of the first event that its runner writes
+    lease: float = 15.0  # s for which it was taken, and is extended
+    person: int = 0  # whose turn it is
+    tries: int = (
+        1  # claims since the last saved step, with this one and without those that were given back
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
+    """A claimed turn as its runner gets it."""
+
     request: TurnRequest
-    progress: TurnProgress
+    progress: TurnProgress  # empty for a new turn
     stop_requested: bool = False
-    has_unread_files: bool = False
+    has_unread_files: bool = False  # `read_files` comes first, then `load` once more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """Data that the store needs to close a turn."""
 
-    state: str
-    html: str = ""
-    usage: dict[str, Any] = field(default_factory=dict)
-    progress: dict[str, Any] | None = None
+    state: str  # as of a `TurnResult`
+    html: str = ""  # the last answer
+    usage: dict[str, Any] = field(default_factory=dict)  # as the event `usage` has it
+    progress: dict[str, Any] | None = None  # `TurnProgress` as JSON, None where it was never loaded
     error_code: str = ""
-    error_message: str = ""
-    error_detail: str = ""
-    confirm: int = 0
-    next_seq: int = 1
+    error_message: str = ""  # a `Sentence` for people
+    error_detail: str = ""  # for the log and administrators
+    confirm: int = 0  # the round that a waiting turn asks for
+    next_seq: int = 1  # number of the first event that the store adds by itself
+
+
+NumberedEvents = list[tuple[int, Event]]
 
 
 class Store(Protocol):
-    """A queue of turns. Blocking methods, called from executor threads; `ConnectionError` means try again, `NotNow` a
-    few times.
+    """A queue of turns with their logs, in a database of the host.
 
-    `heartbeat` is called from a thread of its own. It returns the claims that are lost and those whose stop was
-    asked for; a claim that it could not extend because somebody has locked the turn is not lost. That thread
-    calls `close` at its end. `begin_call` renews the lease. `release` gives back what the runner holds beside `keep`,
-    and says how many of these somebody has locked, so that they stay.
+    Blocking methods, called from executor threads; each is one transaction and may be repeated. A `ConnectionError`
+    means try again, a `NotNow` a few times. All that take a claim raise `LeaseLost` where another runner has the turn,
+    and `TurnGone` where it exists no more, unless they say otherwise.
     What reads, rehearses or performs a call on records is one try, and raises `TryAgain` where another one may succeed.
 
+    :ivar name: of the database, for people
     :raises StoreGone: of each method
-    :raises TurnsLocked: of `append`, which waits for nobody
     """
 
     name: str
 
-    def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]: ...
-    def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]: ...
-    def close(self) -> None: ...
-    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int: ...
-    def sweep(self) -> None: ...
-    def load(self, claim: Claim) -> Loaded: ...
-    def read_files(self, claim: Claim) -> None: ...
-    def append(self, batch: dict[Claim, list]) -> set[Claim]: ...
-    def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None: ...
-    def take_steering(self, claim: Claim, known: Collection[int]) -> list[dict]: ...
-    def begin_call(self, claim: Claim, call: ToolCall) -> Verdict: ...
-    def read_records(self, claim: Claim, call_id: str, interrupt: Interrupt) -> CallResult: ...
-    def rehearse_call(self, claim: Claim, call_id: str, interrupt: Interrupt) -> None: ...
+    def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
+        """Take queued turns, at most one of a conversation and the oldest of it.
+
+        :param limit: turns at most
+        :param lease: s for which each is taken
+        """
+        ...
+
+    def heartbeat(self, runner_id: str, claims: list[Claim]) -> tuple[set[Claim], set[Claim]]:
+        """Extend these leases; called from a thread of its own.
+
+        A claim that cannot be extended because somebody has locked the turn is not lost.
+
+        :return: the claims that are lost; those whose stop was asked for
+        """
+        ...
+
+    def close(self) -> None:
+        """Close what `heartbeat` keeps open, at the end of its thread."""
+
+    def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int:
+        """Give back all turns that the runner holds beside `keep`; these tries do not count.
+
+        :return: how many stay because somebody has locked them
+        """
+        ...
+
+    def sweep(self) -> None:
+        """Requeue the turns of dead runners, and carry out stops that met a locked turn."""
+
+    def load(self, claim: Claim) -> Loaded:
+        """Freeze everything that the engine needs, as the turn's user sees it.
+
+        :raises EngineError: the turn cannot run; it ends as failed
+        """
+        ...
+
+    def read_files(self, claim: Claim) -> None:
+        """Read the question's files that nobody has read yet, which takes seconds."""
+
+    def append(self, batch: dict[Claim, NumberedEvents]) -> set[Claim]:
+        """Write events of many turns at once; it waits for no lock.
+
+        :return: the claims that are lost, of which nothing was written
+        :raises TurnsLocked: after all but the locked turns were written
+        """
+        ...
+
+    def save_step(
+        self,
+        claim: Claim,
+        progress: dict[str, Any],
+        calls: tuple[ToolCall, ...],
+        events: NumberedEvents,
+    ) -> None:
+        """Keep the progress, each call that is not known yet, and the events.
+
+        :param progress: `TurnProgress` as JSON
+        """
+
+    def take_steering(self, claim: Claim, known: Collection[int]) -> list[dict[str, Any]]:
+        """Let messages that the person has sent meanwhile enter the turn; asked again, the same ones enter.
+
+        :param known: ids of turns whose messages the transcript has
+        :return: ``[{"turn", "message_id", "content"}]`` in order
+        """
+        ...
+
+    def begin_call(self, claim: Claim, call: ToolCall) -> Verdict:
+        """Record the start of a call after reading every switch again, and renew the lease."""
+        ...
+
+    def read_records(self, claim: Claim, call_id: str, interrupt: Interrupt) -> CallResult:
+        """Carry out a call that only reads the host's own records.
+
+        :raises RecordError: it was not carried out
+        """
+        ...
+
+    def rehearse_call(self, claim: Claim, call_id: str, interrupt: Interrupt) -> None:
+        """Find out what a call that asks would change, and keep it for the question.
+
+        :raises RecordError: it could not be carried out, so that nobody is asked
+        """
+
     def perform_call(
-        self, claim: Claim, call_id: str, events: list, interrupt: Interrupt
-    ) -> CallResult: ...
-    def lose_call(self, claim: Claim, call_id: str) -> tuple[CallResult | None, int]: ...
-    def ask_again(self, claim: Claim, call_id: str, found: dict) -> None: ...
-    def suspend_call(self, claim: Claim, call_id: str, wanted: Any, events: list) -> str: ...
-    def ask(self, claim: Claim, call_id: str, asked: Any, limit: float) -> dict | None: ...
-    def take_answer(self, claim: Claim, question: str, is_late: bool) -> tuple[Any, dict]: ...
-    def end_call(self, claim: Claim, call_id: str, result: Any, events: list) -> None: ...
-    def finish(self, claim: Claim, ending: Ending, events: list) -> None: ...
+        self, claim: Claim, call_id: str, events: NumberedEvents, interrupt: Interrupt
+    ) -> CallResult:
+        """Carry out a call that changes the host's own records: its effect, result and events, all or nothing.
+
+        :raises RecordError: it was not carried out
+        :raises RehearsalDiffers: it would change something else than was shown
+        """
+        ...
+
+    def lose_call(self, claim: Claim, call_id: str) -> tuple[CallResult | None, int]:
+        """Look for what has become of a try whose connection was lost.
+
+        :return: the result if the try was committed; how often this has happened to the call
+        """
+        ...
+
+    def ask_again(self, claim: Claim, call_id: str, found: dict[str, Any]) -> None:
+        """Have the person decide once more.
+
+        :param found: the rehearsal that differs, as JSON
+        """
+
+    def suspend_call(
+        self,
+        claim: Claim,
+        call_id: str,
+        wanted: ElicitationRequired | SignInRequired,
+        events: NumberedEvents,
+    ) -> str:
+        """Record that the call ended with questions, which are shown once the turn waits.
+
+        :return: empty, or why nobody can be asked; then nothing was changed
+        """
+        ...
+
+    def ask(
+        self, claim: Claim, call_id: str, request: ElicitRequest, seconds: float
+    ) -> Event | None:
+        """Ask for a server that waits in its session; the same question, while it is open, is not asked twice.
+
+        :param seconds: time that the person has
+        :return: the event that asks, None with nobody to ask
+        """
+        ...
+
+    def take_answer(
+        self, claim: Claim, question_id: str, is_late: bool
+    ) -> tuple[ElicitResult, Event] | tuple[None, None]:
+        """Look for the answer to a question of `ask`.
+
+        :param is_late: from now on nobody may answer: an open question is cancelled
+        :return: the answer and the event that tells of it, None twice while there is none
+        """
+        ...
+
+    def end_call(
+        self, claim: Claim, call_id: str, result: CallResult, events: NumberedEvents
+    ) -> None:
+        """Give the call its result, with its files, and close its questions; a call that has one keeps it."""
+
+    def finish(self, claim: Claim, ending: Ending, events: NumberedEvents) -> None:
+        """Let go of the turn: write the events, close all that is open, and add the last events by itself.
+
+        A turn that is to wait is queued at once when nothing is left to decide, and ends as stopped when that was
+        asked for.
+        """
