@@ -45,7 +45,10 @@ def _tokens(message: Mapping[str, Any]) -> int:
 
 
 def tokens_of_rest(system_prompt: str, functions: Iterable[Mapping[str, Any]]) -> int:
-    """About how many tokens of a request are no messages."""
+    """About how many tokens of a request are no messages.
+
+    :param functions: definitions of tools as OpenAI's API takes them
+    """
     return text.tokens(system_prompt) + sum(map(definition.tokens, functions))
 
 
@@ -65,6 +68,8 @@ def ratio(estimated: int, reported: int, former: float = 1.0) -> float:
 
 def length(known: int) -> int:
     """Tokens of a request that are used.
+
+    :param known: the model's context in tokens, 0 if it is not known
 
     >>> length(0), length(8192), length(1_000_000)
     (32768, 8192, 262144)

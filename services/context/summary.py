@@ -63,7 +63,10 @@ def as_messages(content: str) -> tuple[dict[str, Any], ...]:
 
 
 def count(messages: Iterable[Mapping[str, Any]]) -> int:
-    """Number of these messages that people see."""
+    """Number of these messages that people see.
+
+    :param messages: as `TurnRequest.history` has them
+    """
     return sum(
         message["role"] == "user"
         or (message["role"] == "assistant" and not message.get("tool_calls"))
@@ -104,6 +107,11 @@ async def write(
 def event_of(
     answer: Answer, html: str, compaction: Compaction, spec: LlmSpec, ratio: float
 ) -> events.Event:
+    """Event of a finished summary.
+
+    :param html: of the answer
+    :param ratio: tokens that the provider counts for one that is estimated
+    """
     before = budget.tokens_of((*compaction.former, *compaction.messages))
     return events.conversation_summary(
         answer.text,

@@ -53,7 +53,10 @@ class Answer:
     _told_thought: int = 0
 
     def add(self, chunk: Any) -> str:
-        """Take an AIMessageChunk; the text that may be shown now."""
+        """Take an AIMessageChunk; the text that may be shown now.
+
+        :param chunk: LangChain's ``AIMessageChunk``
+        """
         thought, content = self._reader.feed(flatten(chunk.content))
         self._think(chunk.additional_kwargs.get(KEY, "") + thought)
         extras = chunk.additional_kwargs.get(EXTRAS, {})
@@ -139,7 +142,10 @@ def _usage(reported: dict[str, Any]) -> dict[str, int]:
 
 
 def flatten(content: Any) -> str:
-    """The text of a message's content, which may be a list of parts."""
+    """The text of a message's content, without what is no text.
+
+    :param content: a string, or a list of strings and of ``{"type": "text", "text": …}``
+    """
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -39,7 +39,10 @@ async def open_http(spec: LlmSpec, connections: Any):
 
 @contextlib.asynccontextmanager
 async def open_model(spec: LlmSpec, connections: Any):
-    """A chat model that sends nothing anywhere but to ``spec.base_url``."""
+    """Open a LangChain chat model that sends nothing anywhere but to ``spec.base_url``.
+
+    :param connections: `Connections` of this loop
+    """
     async with open_http(spec, connections) as http:
         client = _client(spec, http, http.timeout)
         yield _model_class()(

@@ -31,6 +31,7 @@ RENAMED = (".openai.com", ".azure.com")  # take `max_completion_tokens`, everyon
 
 
 def host_of(base_url: str) -> str:
+    """Host name of an endpoint's address, empty for none."""
     return urlsplit(base_url).hostname or ""
 
 
@@ -68,6 +69,9 @@ def extra_of(call: Mapping[str, Any]) -> dict[str, Any] | None:
     """Data that has to come back with a call exactly as it came: Gemini's signature of a thought.
 
     https://ai.google.dev/gemini-api/docs/thought-signatures
+
+    :param call: a ``tool_call`` of the raw answer
+    :return: None for a call without such data
     """
     extra = call.get(EXTRAS)
     if not isinstance(extra, dict) or len(json.dumps(extra)) > MAX_EXTRA:
@@ -96,6 +100,8 @@ def even_usage(usage: Any) -> None:
     """DeepSeek counts cached tokens under a name of its own.
 
     https://api-docs.deepseek.com/guides/kv_cache
+
+    :param usage: of the raw answer, changed in place
     """
     if isinstance(usage, dict) and isinstance(hit := usage.get("prompt_cache_hit_tokens"), int):
         usage["prompt_tokens_details"] = {

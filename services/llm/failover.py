@@ -42,5 +42,8 @@ def spec_of(first: LlmSpec, llm_id: int) -> LlmSpec:
 
 
 def fault(spec: LlmSpec, error: LlmError) -> dict[str, Any]:
-    """As `TurnProgress.llm_faults` keeps it."""
+    """An entry of `TurnProgress.llm_faults` for the endpoint that failed.
+
+    :param error: what was wrong with it
+    """
     return {"id": spec.id, "code": error.code, "message": str(error), "detail": error.detail}

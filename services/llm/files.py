@@ -167,6 +167,9 @@ def fitting(pages: Sequence[str], room: int = TEXT_CAP) -> int:
 
     >>> fitting(["a" * 10_000] * 5), fitting(["a" * 30_000]), fitting([])
     (2, 0, 0)
+
+    :param pages: texts of the pages, in order
+    :param room: characters
     """
     for number, page in enumerate(pages):
         room -= len(page) + MARK
@@ -194,12 +197,20 @@ def _paged(pages: Sequence[str], kind: str, count: int, room: int) -> str:
 
 
 def picture(file: File) -> dict[str, str]:
+    """A picture as `TurnRequest.history` has it.
+
+    :param file: ``{"name", "mimetype", "data"}``, the data as bytes or a function that reads them
+    :return: ``{"name", "mimetype", "data"}``, the data in Base64
+    """
     data = base64.b64encode(_asked(file["data"])).decode()
     return {"name": file["name"], "mimetype": file["mimetype"], "data": data}
 
 
 def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Those of a result's attachments (see `content`) that a model can see."""
+    """Those of a result's attachments (see `content`) that a model can see.
+
+    :param attachments: ``[{"name", "mimetype", "data"}]``
+    """
     return [file for file in attachments if file["mimetype"] in PICTURES]
 
 

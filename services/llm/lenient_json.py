@@ -66,7 +66,10 @@ class LenientJson:
         return "".join(reversed(self._back))
 
     def was_cut(self, value: Any) -> bool:
-        """True if the input ended inside this very object or array."""
+        """True if the input ended inside this very object or array.
+
+        :param value: that was read here
+        """
         return any(value is cut for cut in self._cut)
 
     # ------------------------------------------------------------ characters

@@ -72,7 +72,10 @@ def of_exception(error: BaseException, secret: str = "") -> LlmError:
 
 
 def of_connection(error: BaseException, detail: str) -> LlmUnavailable:
-    """No connection came about."""
+    """Error of a connection that did not come about, with the sentence for its cause.
+
+    :param error: what httpx or the SDK raised
+    """
     causes = list(chain(error))
     if any(isinstance(cause, socket.gaierror | UnicodeError) for cause in causes):
         return LlmUnavailable(LLM_HOST_UNKNOWN, detail=detail)
@@ -130,7 +133,12 @@ def counts_tokens(detail: str) -> bool:
 
 
 def of_status(status: int, message: str, headers, detail: str) -> LlmError:
-    """The typed error for an HTTP answer that is not a success."""
+    """The typed error for an HTTP answer that is not a success.
+
+    :param message: of the endpoint
+    :param headers: of the answer, read for `Retry-After`
+    :param detail: for administrators and the log
+    """
     if status in (401, 403):
         return LlmAuthFailed(detail=detail)
     if status == 429:

@@ -51,7 +51,10 @@ async def _ask(llm, request, functions, answer, deadline, connections) -> None:
 
 
 def question(message: str, context: str, results: Iterable[Mapping[str, Any]]) -> str:
-    """The user's message: what is said, what belongs to it and what the tools of the last round gave."""
+    """The user's message: what is said, what belongs to it and what the tools of the last round gave.
+
+    :param results: ``[{"tool", "result"}]``, JSON as the caller has sent it
+    """
     parts = [message, context]
     if written := [json.dumps(one, ensure_ascii=False)[: const.LLM_RESULT_CAP] for one in results]:
         parts.append("\n".join([RESULTS, *written]))

@@ -52,7 +52,11 @@ Functions = Sequence[Mapping[str, Any]]
 
 class ToolProtocol(Protocol):
     def bound(self, model: Any, functions: Functions) -> Any:
-        """The chat model, with the functions where the request itself carries them."""
+        """The chat model, with the functions where the request itself carries them.
+
+        :param model: a LangChain chat model
+        :param functions: definitions of tools as OpenAI's API takes them
+        """
         ...
 
     def messages(

@@ -23,9 +23,14 @@ DIFFERS = _lt(
 def assistant_message(
     content: str, calls: Iterable[ToolCall], thought: str = "", thought_ms: int = 0
 ) -> dict[str, Any]:
-    """``thinking``, and the ``thinking_ms`` that it took, are for the reader, see `dialect.completed`.
+    """A model's answer as `TurnRequest.history` has it.
+
+    ``thinking``, and the ``thinking_ms`` that it took, are for the reader, see `dialect.completed`.
     ``problem`` says why a call is not made, ``raw_arguments`` are there where ``arguments`` are None only,
-    ``origin`` (see `ToolSpec.origin`) for calls of a tool that was offered."""
+    ``origin`` (see `ToolSpec.origin`) for calls of a tool that was offered.
+
+    :param thought_ms: duration of the thinking in milliseconds
+    """
     message = {
         "role": "assistant",
         "content": content,
@@ -46,6 +51,7 @@ def _stored_call(call: ToolCall) -> dict[str, Any]:
 
 
 def tool_message(call_id: str, result: CallResult) -> dict[str, Any]:
+    """The result of a call as `TurnRequest.history` has it."""
     message = {
         "role": "tool",
         "call_id": call_id,
@@ -120,7 +126,10 @@ def with_pictures(
 
 
 def without_pictures(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The messages for a model that sees none, where another one was to be asked."""
+    """The messages for a model that sees none, where another one was to be asked.
+
+    :param messages: as `TurnRequest.history` has them
+    """
 
     def described(message):
         if not (pictures := message.get("pictures")):

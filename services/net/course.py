@@ -140,6 +140,7 @@ class Course:
     # ------------------------------------------------------------ what is told
 
     def done(self, name: str, message: str = "") -> None:
+        """Record a step that went well; `message` is the fact that it has found."""
         now = time.monotonic()
         self.result.steps.append(
             Step(
@@ -152,6 +153,7 @@ class Course:
         self._began = now
 
     def skip(self, *names: str, message: str = "") -> None:
+        """Record steps that do not apply here; `names` of them, `message` is the reason."""
         self.result.steps += [Step(name=name, state="skipped", message=message) for name in names]
 
     def explained(self, error: EngineError) -> EngineError:

@@ -126,6 +126,7 @@ class EgressPolicy:
         return cls(frozenset(entries))
 
     def allows(self, host: str, port: int) -> bool:
+        """True if the operator lets connections to `host` and `port` go wherever it resolves to."""
         host = normal_host(host)
         return (host, port) in self.allow or (host, None) in self.allow
 

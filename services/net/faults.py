@@ -36,7 +36,10 @@ MAX_RETRY_AFTER = 3_600.0  # s, a longer wait that a server asks for counts as t
 
 
 def of_exception(error: BaseException) -> EngineError:
-    """The typed error for whatever a transport raised."""
+    """The typed error for whatever a transport raised.
+
+    :param error: of httpx, httpcore, anyio, the SDK or our own; also a group of them
+    """
     for cause in chain(error):
         if isinstance(cause, EngineError):
             return cause
@@ -61,6 +64,7 @@ def of_exception(error: BaseException) -> EngineError:
 
 
 def not_opened_in_time(spec: ServerSpec) -> str:
+    """Sentence for a server that did not open a session within ``spec.connect_timeout``."""
     return START_TIMEOUT if spec.command else CONNECT_TIMEOUT
 
 
@@ -180,7 +184,7 @@ def _message(body: bytes) -> str:
 
 
 def flatten(error: BaseException):
-    """The exceptions of a group, and of the groups in it."""
+    """The exceptions of a group, and of the groups in it; any other `error` is its own only one."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from flatten(inner)
@@ -189,7 +193,7 @@ def flatten(error: BaseException):
 
 
 def chain(error: BaseException | None):
-    """The exception and what caused it, 20 at most."""
+    """The exception and what caused it, 20 at most; none of an `error` that is None."""
     seen = 0
     while error is not None and seen < 20:
         if isinstance(error, BaseExceptionGroup):

@@ -18,7 +18,11 @@ MAX_REDIRECTS = 5  # requests in a row
 
 
 async def send(inner: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
-    """Follows redirects that keep origin and method; any other is the answer."""
+    """Send a request and follow redirects that keep origin and method; any other is the answer.
+
+    :param inner: transport that the request goes through
+    :return: a response whose body is not read
+    """
     for _ in range(MAX_REDIRECTS):
         response = await inner.handle_async_request(request)
         target = _redirect(request, response)
@@ -49,7 +53,10 @@ async def read(response: httpx.Response, cap: int) -> bytearray:
 
 
 async def drain(response: httpx.Response) -> None:
-    """Read what little is left behind an answer, so that its connection serves the next request."""
+    """Read what little is left behind an answer, so that its connection serves the next request.
+
+    :param response: its caller closes it
+    """
     with anyio.move_on_after(DRAIN_TIMEOUT, shield=True), contextlib.suppress(Exception):
         left = 65_536
         async for chunk in chunks(response):
@@ -59,7 +66,10 @@ async def drain(response: httpx.Response) -> None:
 
 
 async def error_body(response: httpx.Response) -> bytes:
-    """The first bytes of a refusal, read in a moment whatever the server does; the response is closed then."""
+    """The first bytes of a refusal, read in a moment whatever the server does; the response is closed then.
+
+    :return: `ERROR_BODY` bytes at most
+    """
     body = bytearray()
     with anyio.move_on_after(ERROR_BODY_TIMEOUT), contextlib.suppress(httpx.TransportError):
         async for chunk in chunks(response):
@@ -72,7 +82,10 @@ async def error_body(response: httpx.Response) -> bytes:
 
 
 async def refusal(response: httpx.Response, *, in_session: bool) -> EngineError:
-    """The typed error for a response that is not 200, its body read and closed."""
+    """The typed error for a response that is not 200, its body read and closed.
+
+    :param in_session: a session was named, so 404 means that it has ended
+    """
     body = await error_body(response)
     return faults.of_response(response.status_code, response.headers, body, in_session=in_session)
 
@@ -87,28 +100,35 @@ async def check_encoding(response: httpx.Response) -> None:
 
 
 def is_stream(response: httpx.Response) -> bool:
+    """True if the body of `response` is a stream of events."""
     return content_type(response).startswith("text/event-stream")
 
 
 def is_json(response: httpx.Response) -> bool:
+    """True if the body of `response` is JSON."""
     return content_type(response).startswith("application/json")
 
 
 def content_type(response: httpx.Response) -> str:
+    """Content type of `response` in lower case, empty if it says none."""
     return response.headers.get("content-type", "").lower()
 
 
 def body_of(response: httpx.Response) -> httpx.AsyncByteStream:
-    """Body of a response as an asynchronous transport gives it; httpx types it for both kinds."""
+    """Body of `response` as an asynchronous transport gives it; httpx types it for both kinds."""
     return cast(httpx.AsyncByteStream, response.stream)
 
 
 def chunks(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Bytes of the body of `response` as they come."""
     return aiter(body_of(response))
 
 
 def with_body(response: httpx.Response, request: httpx.Request, **body: Any) -> httpx.Response:
-    """The same response with another body."""
+    """The same response with another body.
+
+    :param body: ``content``, ``json`` or ``stream`` of `httpx.Response`
+    """
     headers = [
         (name, value)
         for name, value in response.headers.multi_items()

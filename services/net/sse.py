@@ -42,6 +42,10 @@ class Decoder:
         self._clear()
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Take bytes in; the events that they complete.
+
+        :raises ResultTooLarge: an event has more bytes than the cap
+        """
         if self._after_return and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._after_return = False

@@ -24,7 +24,10 @@ class Rule:
     condition: str = ""
 
     def applies(self, arguments: Mapping[str, Any]) -> bool:
-        """A condition that cannot be decided restricts and never permits."""
+        """A condition that cannot be decided restricts and never permits.
+
+        :param arguments: of the call
+        """
         if not self.condition:
             return True
         try:
@@ -50,14 +53,20 @@ class Decision:
 
 
 def is_destructive(annotations: Mapping[str, Any]) -> bool:
-    """A server's word against its own tool is believed whatever the server is trusted with."""
+    """A server's word against its own tool is believed whatever the server is trusted with.
+
+    :param annotations: of the tool, see MCP's ``ToolAnnotations``
+    """
     return (
         annotations.get("destructiveHint") is True and annotations.get("readOnlyHint") is not True
     )
 
 
 def is_untrusted(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
-    """True if the tool's results are untrusted content."""
+    """True if the tool's results are untrusted content.
+
+    :param annotations: of the tool, see MCP's ``ToolAnnotations``
+    """
     return trust == "none" or annotations.get("openWorldHint") is True
 
 
@@ -75,7 +84,7 @@ def is_repeatable(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
 
 
 def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
-    """Default policy of a tool without a decision; annotations count only on a trusted server."""
+    """Default policy of a tool without a decision; `annotations` count only where `trust` says so."""
     if trust == "none":
         return "ask"
     if annotations.get("readOnlyHint") is True:
@@ -135,6 +144,9 @@ def decide(
 
 
 def told_of_change(result: CallResult, arguments: Mapping[str, Any]) -> CallResult:
-    """The result of a call that a person has changed: the model reads that, too."""
+    """The result of a call that a person has changed: the model reads that, too.
+
+    :param arguments: with which it was made
+    """
     note = CHANGED.format(json.dumps(arguments, ensure_ascii=False))
     return replace(result, text=f"{note}\n{result.text}")

@@ -44,6 +44,7 @@ class Reports:
         self._left = PROGRESS_OF_TURN
 
     def of(self, call: ToolCall) -> OnProgress:
+        """Function that reports the progress of one call: ``(progress, total, message)``."""
         last, count, is_over = 0.0, 0, False
 
         def report(progress: float, total: float | None, message: str) -> None:

@@ -56,7 +56,10 @@ class EventLog:
         return list(enumerate(pending, first))
 
     def put_back(self, drained: list[tuple[int, events.Event]]) -> None:
-        """They were drained and not written; the caller still holds `lock`."""
+        """Put events back that were drained and not written; the caller still holds `lock`.
+
+        :param drained: as `drain` has given them
+        """
         if drained and not self.lost:
             self.next_seq = drained[0][0]
             self._pending[:0] = [event for _seq, event in drained]

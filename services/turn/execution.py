@@ -145,7 +145,11 @@ def _oddity(structured: Any, tool: ToolSpec | None) -> str:
 
 
 def failure(outcome: Outcome, sentence: str, begun: float | None = None) -> CallResult:
-    """The result of a call that has no answer of a tool; `sentence` is for the LLM and the person."""
+    """The result of a call that has no answer of a tool.
+
+    :param sentence: for the LLM and the person
+    :param begun: when the call began, of `now`
+    """
     return CallResult(
         outcome=outcome,
         text=sentence,
@@ -160,4 +164,5 @@ def now() -> float:
 
 
 def elapsed_ms(begun: float) -> int:
+    """Milliseconds since `begun`, a moment of `now`."""
     return int((now() - begun) * 1000)

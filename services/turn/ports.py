@@ -46,7 +46,10 @@ class Journal(Protocol):
     """
 
     def emit(self, event: Event) -> None:
-        """Append one event; returns at once. Order is kept, text is coalesced to 40 ms."""
+        """Append one event of `services.events`; returns at once. Order is kept, text is coalesced to 40 ms.
+
+        :param event: JSON, without a number
+        """
 
     async def save_step(
         self,
@@ -57,10 +60,15 @@ class Journal(Protocol):
         """Put the progress, the calls that the last answer asked for and their `tool_call` events on disk.
 
         :param more_events: those that belong to this step alone
+        :raises LeaseLost: nothing was written
         """
 
     async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:
-        """Take messages that the person has sent meanwhile for this turn, see `Store.take_steering`."""
+        """Take messages that the person has sent meanwhile for this turn, see `Store.take_steering`.
+
+        :param known: ids of turns whose messages the transcript has
+        :return: ``[{"turn", "message_id", "content"}]`` in order
+        """
         ...
 
     async def begin_call(self, call: ToolCall) -> Verdict:

@@ -39,6 +39,9 @@ def part(whole: str, call_id: str, start: Any) -> CallResult:
 
     >>> part("abc", "call_1", 1).text
     'bc\\n\\n[This is the end.]'
+
+    :param whole: the text of the result that was cut
+    :param start: characters before this part, as the model has written it
     """
     if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < len(whole):
         content = f"“start” must be a number from 0 to {max(len(whole) - 1, 0)}."

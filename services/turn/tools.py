@@ -132,7 +132,10 @@ class TurnTools:
 
     def take_in(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Offer from now on what the turn's messages have made known: tools that were found or called by their
-        names, and to read on where a result was cut. The same messages make the same offer, also after a crash."""
+        names, and to read on where a result was cut. The same messages make the same offer, also after a crash.
+
+        :param messages: as `TurnRequest.history` has them
+        """
         for message in messages[self._taken_in :]:
             self._take_in(message)
             if self._asked.get(message.get("call_id", "")) == lookup.FIND.alias:
@@ -174,7 +177,10 @@ class TurnTools:
         return (tool, self._servers.get(tool.server_id)) if tool else None
 
     def find(self, origin: list[Any]) -> tuple[ToolSpec, ServerSpec | None] | None:
-        """The very tool of an earlier offer (see `ToolSpec.origin`), None if it is not offered any more."""
+        """The very tool of an earlier offer (see `ToolSpec.origin`), None if it is not offered any more.
+
+        :param origin: of the earlier offer, as JSON
+        """
         for alias, tool in (*self._tools.items(), *OURS.items()):
             if tool.origin == origin:
                 return self.resolve(alias)
@@ -195,6 +201,8 @@ class TurnTools:
     async def place(self, call: ToolCall, stop: asyncio.Event) -> AsyncIterator[None]:
         """One of the person's places for calls, from before it begins until its result is on disk: results are large.
         Who stops does not wait for one.
+
+        :param stop: set when the person stops the turn
         """
         if call.server is None:
             yield

@@ -89,7 +89,10 @@ async def discover(
 
 
 def is_name(name: Any) -> TypeGuard[str]:
-    """True if a tool's name can be stored: nothing in it is invisible, so it is what people see."""
+    """True if a tool's name can be stored: nothing in it is invisible, so it is what people see.
+
+    :param name: what the server has sent, of any type
+    """
     return isinstance(name, str) and 0 < len(name) <= MAX_NAME and text.clean(name) == name
 
 

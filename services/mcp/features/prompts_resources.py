@@ -113,6 +113,10 @@ class ServerFeatures:
         return await self._list("prompts", "prompts/list", "prompts", _prompt)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> FilledPrompt:
+        """Fill in a prompt.
+
+        :param arguments: ``{name: text}``
+        """
         params = {"name": name, "arguments": dict(arguments)}
         return await large.apply(_filled, await self._ask("prompts/get", params))
 

@@ -85,7 +85,11 @@ class Breaker:
         return self.state == "closed" and not self._failures
 
     def leave(self, ticket: int, error: BaseException | None) -> None:
-        """After a request."""
+        """Count the outcome of a request.
+
+        :param ticket: of `enter`
+        :param error: how it ended, None for an answer
+        """
         self.leave_unheard(ticket)
         if is_unheard(error):
             return
@@ -101,12 +105,18 @@ class Breaker:
             self._become("open", str(error))
 
     def leave_unheard(self, ticket: int) -> None:
-        """After a request that says nothing about the server."""
+        """Forget a request that says nothing about the server.
+
+        :param ticket: of `enter`
+        """
         if ticket == self._trial:
             self._trial = None
 
     def would_open(self, ticket: int) -> bool:
-        """True if a failure of this request were one too many."""
+        """True if a failure of this request were one too many.
+
+        :param ticket: of `enter`
+        """
         last = self.state == "half_open" or self._failures + 1 >= OPEN_AFTER
         return last and ticket > self._counted
 
@@ -120,7 +130,10 @@ class Breaker:
 
 
 def is_unheard(error: BaseException | None) -> bool:
-    """True if the server was not asked at all, or its answer not waited for."""
+    """True if the server was not asked at all, or its answer not waited for.
+
+    :param error: how a request ended, None for an answer
+    """
     if error is None:
         return False
     not_asked = ConfigError | PoolFull | ServerBusy | ServerPaused
@@ -128,7 +141,10 @@ def is_unheard(error: BaseException | None) -> bool:
 
 
 def counts(error: BaseException | None) -> bool:
-    """True if the server itself is not well: not reached, too slow, or 5xx. A 4xx shows that it is there."""
+    """True if the server itself is not well: not reached, too slow, or 5xx. A 4xx shows that it is there.
+
+    :param error: how a request ended, None for an answer
+    """
     if isinstance(error, ServerRefused):
         return error.status >= 500
     return isinstance(error, ConnectFailed | ServerTimeout)

@@ -33,7 +33,10 @@ class Admission:
         self._is_over = False
 
     def releasing(self, on_elicit: OnElicit) -> OnElicit:
-        """While a person thinks, the request holds no permit that others could use."""
+        """The same function, which holds no permit of the server while a person thinks.
+
+        :param on_elicit: asks the person
+        """
 
         async def asking(request: ElicitRequest) -> ElicitResult:
             self._release()

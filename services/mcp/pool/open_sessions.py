@@ -77,6 +77,7 @@ class OpenSessions:
         return self._programs if is_program else self._connections
 
     def is_open(self, spec: ServerSpec, conversation_id: Any) -> bool:
+        """True if the conversation has a session with this server that takes requests."""
         entry = self._entries.get(key_of(spec, conversation_id))
         return entry is not None and entry.session is not None and entry.session.is_open
 
@@ -205,4 +206,5 @@ class OpenSessions:
 
 
 def key_of(spec: ServerSpec, conversation_id: Any) -> Key:
+    """Key of a session: a changed credential or conversation makes another one."""
     return Key(spec.realm, spec.id, spec.fingerprint, conversation_id)

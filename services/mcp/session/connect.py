@@ -42,7 +42,10 @@ _NAMES = {
 
 
 def candidates(spec: ServerSpec, first: Variant | None = None) -> list[Variant]:
-    """The variants to try, in order."""
+    """The variants to try, in order.
+
+    :param first: the one to begin with, if the server may speak it
+    """
     transports = {spec.transport}
     if spec.transport == "auto":
         transports = {"stdio"} if spec.command else {"streamable_http", "sse"}
@@ -98,6 +101,7 @@ async def open_session(
 
 
 def variant_of(session: Session) -> Variant:
+    """Era and transport of an open session."""
     return session.era, session.info.transport
 
 

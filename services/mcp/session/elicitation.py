@@ -71,7 +71,11 @@ def required_by_result(result: Mapping[str, Any]) -> ElicitationRequired:
 
 
 def required_by_error(error: ServerRefused) -> ElicitationRequired | None:
-    """The pages that the user has to visit before the call is made (MCP 2025-11-25, -32042)."""
+    """The pages that the user has to visit before the call is made (MCP 2025-11-25, -32042).
+
+    :return: None if the error asks for none
+    :raises ProtocolError: they are too many, or one is not usable
+    """
     data = error.data if isinstance(error.data, Mapping) else {}
     requests = data.get("elicitations")
     if error.rpc_code != jsonrpc.URL_REQUIRED or not isinstance(requests, list) or not requests:
@@ -85,7 +89,10 @@ def required_by_error(error: ServerRefused) -> ElicitationRequired | None:
 def retry_params(
     wanted: ElicitationRequired, answers: Mapping[str, ElicitResult]
 ) -> dict[str, Any]:
-    """Params of the repeated call."""
+    """Params of the repeated call.
+
+    :param answers: ``{key: ElicitResult}``, one for each question
+    """
     more = dict(wanted.more or {})
     if not wanted.questions:
         return more
@@ -94,13 +101,23 @@ def retry_params(
 
 
 async def elicit_all(wanted: ElicitationRequired, on_elicit: OnElicit | None) -> dict[str, Any]:
-    """As `retry_params`, by asking one question after the other; without somebody to ask they are cancelled."""
+    """Ask one question after the other; without somebody to ask they are cancelled.
+
+    :param on_elicit: asks the person, None with nobody to ask
+    :return: as `retry_params`
+    """
     answers = {key: await _elicit(request, on_elicit) for key, request in wanted.questions.items()}
     return retry_params(wanted, answers)
 
 
 async def elicit(params: Any, on_elicit: OnElicit | None) -> dict[str, Any]:
-    """The ``ElicitResult`` for the params of an ``elicitation/create``; without somebody to ask it is cancelled."""
+    """Ask the question of a legacy server; without somebody to ask it is cancelled.
+
+    :param params: of its ``elicitation/create``
+    :param on_elicit: asks the person, None with nobody to ask
+    :return: the ``ElicitResult``
+    :raises ProtocolError: the question is not usable
+    """
     request = elicit_request(params)
     return (await _elicit(request, on_elicit)).to_wire(request)
 

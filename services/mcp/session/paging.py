@@ -20,7 +20,10 @@ Ask = Callable[[str, Mapping[str, Any] | None], Awaitable[Mapping[str, Any]]]
 
 
 def within(seconds: float, request: Callable[..., Awaitable[Mapping[str, Any]]]) -> Ask:
-    """All pages together get so many seconds; `request` takes what is left as its ``timeout``."""
+    """Bound the time of all pages together.
+
+    :param seconds: for all of them; what is left goes to `request` as its ``timeout``
+    """
     deadline = time.monotonic() + seconds
 
     async def ask(method: str, params: Mapping[str, Any] | None) -> Mapping[str, Any]:

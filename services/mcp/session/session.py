@@ -74,6 +74,10 @@ class Request:
                 limit.reschedule(loop.time() + left)
 
     def progressed(self, progress: Any, total: Any, message: Any) -> None:
+        """Pass on a notification of progress, if its numbers are numbers.
+
+        :param progress, total, message: as the server has sent them
+        """
         if self.options.on_progress and _is_number(progress):
             total = total if _is_number(total) else None
             message = message if isinstance(message, str) else ""
@@ -180,6 +184,10 @@ class Session(abc.ABC):
         await asyncio.shield(self._ready)
 
     def on_closed(self, callback: Callable[[], None]) -> None:
+        """Call this without arguments when the session has ended, whatever ended it.
+
+        :param callback: must not raise
+        """
         self._owner.add_done_callback(lambda _: callback())
 
     def retire(self) -> None:

@@ -52,6 +52,20 @@ class Guard(Protocol):
     intake: Callable[[], Intake]
     aborted: set[str]
 
-    def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]: ...
-    def listen_ended(self, seconds: float) -> None: ...
-    async def posted(self, timeout: float) -> None: ...
+    def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]:
+        """Keep the error of a request for its caller; the JSON-RPC error that stands for it."""
+        ...
+
+    def listen_ended(self, seconds: float) -> None:
+        """Count a stream of what the server says by itself.
+
+        :param seconds: it was open
+        """
+        ...
+
+    async def posted(self, timeout: float) -> None:
+        """Wait until nothing is being sent behind the client's back any more.
+
+        :param timeout: seconds
+        """
+        ...

@@ -33,7 +33,11 @@ def encode(value: str | int | bool) -> str:
 
 
 def of_call(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The headers that a tool's schema asks for in this call."""
+    """The headers that a tool's schema asks for in this call.
+
+    :param schema: of the tool's arguments, as the server has sent it
+    :return: ``{header: value}``
+    """
     headers = {}
     for path, name in _annotated(schema or {}):
         value: Any = arguments
@@ -47,7 +51,10 @@ def of_call(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> d
 
 
 def problem(schema: Mapping[str, Any] | None) -> str:
-    """The reason that a tool with this schema must not be offered, empty if it may."""
+    """The reason that a tool with this schema must not be offered, empty if it may.
+
+    :param schema: of the tool's arguments, as the server has sent it
+    """
     schema = schema or {}
     seen: set[str] = set()
     reachable = 0

@@ -21,6 +21,12 @@ GRACE = 0.5  # s for what the server leaves behind to end by itself
 
 
 def main(parent: int, command: list[str]) -> int:
+    """Run a server until it ends or its parent does, then end what it has left behind.
+
+    :param parent: process id of who started this
+    :param command: program and arguments
+    :return: the exit code
+    """
     signal.signal(signal.SIGUSR1, lambda *_: _kill_all())
     is_sandboxed = Path(command[0]).name == "bwrap"
     signal.signal(signal.SIGTERM, lambda *_: _pass_on(is_sandboxed))

@@ -27,7 +27,10 @@ BREATH = 50  # events after which the loop looks after others
 
 
 async def events(decoder: Decoder, chunk: bytes) -> AsyncIterator[Event]:
-    """Those that a chunk completes; the loop goes on between them, however many they are."""
+    """The events that a chunk completes; the loop goes on between them, however many they are.
+
+    :param chunk: bytes as they came
+    """
     for number, event in enumerate(decoder.feed(chunk), 1):
         yield event
         if not number % BREATH:
@@ -159,10 +162,18 @@ class LegacyStream(httpx.AsyncByteStream):
         self._pump: asyncio.Task | None = None
 
     def open(self, response: httpx.Response) -> None:
+        """Begin to read the one stream of an HTTP+SSE session.
+
+        :param response: of its GET
+        """
         self._response = response
         self._pump = asyncio.get_running_loop().create_task(self._read(response))
 
     def inject(self, message: dict[str, Any]) -> None:
+        """Put a message among those of the server.
+
+        :param message: JSON-RPC
+        """
         self._queue.put_nowait(Event(jsonrpc.dump(message)).encode())
 
     async def __aiter__(self):

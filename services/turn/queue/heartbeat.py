@@ -53,6 +53,7 @@ class Heartbeat:
         self._claims |= {claim}
 
     def let_go(self, claim: Claim) -> None:
+        """Extend this lease no more."""
         self._claims -= {claim}
 
     def beat(self) -> None:

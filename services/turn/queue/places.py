@@ -22,6 +22,8 @@ class Places:
 
         Who has fewer turns goes first, then who waits longer. With other queues beside it, one gets at most half of
         what is free; one whose database did not answer gets one place, and all of these a quarter of all.
+
+        :param running: turns of each queue now, by name
         """
         places = self._free(name, running)
         if len(running) > 1:

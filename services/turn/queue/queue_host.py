@@ -60,10 +60,12 @@ class QueueHost:
         self.wakeup.set()
 
     def stop_turn(self, turn_id: int) -> None:
+        """Stop a turn that runs here."""
         for running in self._of_turn(turn_id):
             running.stop.set()
 
     def look_for_answers(self, turn_id: int) -> None:
+        """Have a turn that runs here look for what its person has answered."""
         for running in self._of_turn(turn_id):
             running.journal.look_for_answers()
 
@@ -236,6 +238,10 @@ class QueueHost:
             running.cancel()
 
     async def drain(self, timeout: float) -> None:
+        """Take no more turns, let those that run end, and give the rest back.
+
+        :param timeout: seconds for them to end
+        """
         until = self._runner.clock() + timeout
         if self._claiming:
             await asyncio.wait([self._claiming], timeout=timeout)

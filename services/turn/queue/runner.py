@@ -45,6 +45,12 @@ Engine = Callable[..., Awaitable[TurnResult]]
 def executor(
     name: str, lane: str, initializer: Callable[[], None] = lambda: None
 ) -> concurrent.futures.Executor:
+    """Threads for the store's methods of one database.
+
+    :param name: of the database
+    :param lane: threads of their own for what may take long
+    :param initializer: called once in each thread
+    """
     if lane == RECORDS:
         return LooseThreads(f"woow-ai-db-{name}-{lane}", initializer)
     return ThreadPoolExecutor(DB_THREADS, f"woow-ai-db-{name}-{lane}", initializer)
@@ -59,6 +65,7 @@ class LooseThreads(concurrent.futures.Executor):
         self._initializer = initializer
 
     def submit(self, work, /, *args, **kwargs):
+        """Run ``work(*args, **kwargs)`` in a thread of its own."""
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         job = functools.partial(self._run, future, functools.partial(work, *args, **kwargs))
         threading.Thread(target=job, name=self._name, daemon=True).start()
@@ -122,10 +129,14 @@ class Runner:
         self._call_soon(self._attach, store)
 
     def wake(self, name: str, delay: float = 0.0) -> None:
-        """There may be work in this queue; it is looked for after so many seconds."""
+        """Look for work in this queue.
+
+        :param delay: seconds until then
+        """
         self._call_soon(self._loop.call_later, delay, self._of_queue, name, QueueHost.look)
 
     def request_stop(self, name: str, turn_id: int) -> None:
+        """Stop a turn of this queue, if it runs here."""
         self._call_soon(self._of_queue, name, QueueHost.stop_turn, turn_id)
 
     def tell_answered(self, name: str, turn_id: int) -> None:
@@ -137,7 +148,7 @@ class Runner:
         self._call_soon(self.end, name)
 
     def submit(self, coroutine: Coroutine) -> concurrent.futures.Future:
-        """Run something else on the loop, such as a server's discovery."""
+        """Run a `coroutine` on the loop from any thread, such as a server's discovery."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def count(self) -> int:
@@ -170,6 +181,7 @@ class Runner:
         self._loop.run_forever()
 
     def spawn(self, coroutine: Coroutine) -> asyncio.Task:
+        """Run a `coroutine` as a task that the runner keeps until it ends; on the loop only."""
         task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -221,6 +233,7 @@ class Runner:
         self._loop.call_soon_threadsafe(function, *args)
 
     def end(self, name: str) -> None:
+        """Drop a queue at once, with what runs of it."""
         if queue := self.queues.pop(name, None):
             queue.end()
             for key in [key for key in self._lines if key[0] == name]:
