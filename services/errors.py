@@ -235,7 +235,11 @@ class ServerRefused(ServerError):
 
     @classmethod
     def of_rpc(cls, code: int, message: str, data: object = None) -> "ServerRefused":
-        """The server answered with a JSON-RPC error; `data` is the server's own."""
+        """The server answered with a JSON-RPC error.
+
+        :param code: of JSON-RPC
+        :param data: what came with it, as the server has sent it
+        """
         reason = text.one_line(str(message), 500) or "no reason"
         return cls(
             _lt("The MCP server answered: %(said)s", said=reason),

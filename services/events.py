@@ -11,7 +11,10 @@ Event = dict[str, Any]
 
 
 def state(name: str, step: int | None = None) -> Event:
-    """The turn's state changed; "running" with a step withdraws what that step has said."""
+    """Event of a changed state of the turn.
+
+    :param step: "running" with a step withdraws what that step has said
+    """
     return {"type": "state", "state": name, **({} if step is None else {"step": step})}
 
 
@@ -29,7 +32,10 @@ def turn_started(
 
 
 def text(content: str, step: int) -> Event:
-    """A piece of the answer as the model writes it: Markdown, not yet a block."""
+    """A piece of the answer as the model writes it: Markdown, not yet a block.
+
+    :param step: number of the model's answer in the turn, from 0
+    """
     return {"type": "text", "content": content, "step": step}
 
 
@@ -42,11 +48,16 @@ def thinking(content: str, step: int, ms: int = 0) -> Event:
 
 
 def text_block(index: int, html: str, step: int) -> Event:
-    """A block of the answer that is complete, as HTML without anything that runs."""
+    """A block of the answer that is complete, as HTML without anything that runs.
+
+    :param index: of the block in the turn, from 0
+    :param step: number of the model's answer in the turn, from 0
+    """
     return {"type": "text_block", "index": index, "html": html, "step": step}
 
 
 def notice(code: str, message: str) -> Event:
+    """A remark about the turn between its answers; `code` is for programs, `message` for people."""
     return {"type": "notice", "code": code, "message": message}
 
 
@@ -122,6 +133,10 @@ def tool_call(
 
 
 def tool_progress(call_id: str, progress: float, total: float | None, message: str) -> Event:
+    """Progress of a call, in the server's own unit.
+
+    :param total: None where the server does not say
+    """
     return {
         "type": "tool_progress",
         "id": call_id,
@@ -211,7 +226,12 @@ def approval_required(
 
 
 def confirm_required(round_: int, *, max_rounds: int, expires_at: str | None) -> Event:
-    """The turn waits before another round of calls."""
+    """The turn waits before another round of calls.
+
+    :param round_: the one to be confirmed, from 1
+    :param max_rounds: that the turn may have
+    :param expires_at: moment in ISO 8601
+    """
     return {
         "type": "confirm_required",
         "id": round_id(round_),
@@ -223,7 +243,11 @@ def confirm_required(round_: int, *, max_rounds: int, expires_at: str | None) ->
 
 
 def round_confirmed(round_: int, *, decision: str, by: str) -> Event:
-    """Event of a decided round for the history: question and decision in one."""
+    """Event of a decided round for the history: question and decision in one.
+
+    :param round_: the one that was to be confirmed, from 1
+    :param by: name of the person
+    """
     return {
         "type": "confirm_required",
         "id": round_id(round_),
@@ -234,6 +258,7 @@ def round_confirmed(round_: int, *, decision: str, by: str) -> Event:
 
 
 def round_id(round_: int) -> str:
+    """Id under which a round is confirmed, `round_` from 1."""
     return f"round-{round_}"
 
 
@@ -298,6 +323,11 @@ def decided(
 
 
 def usage(tokens: Mapping[str, Any]) -> Event:
+    """Tokens, milliseconds and counts of the turn.
+
+    :param tokens: ``{"input_tokens", "output_tokens", "duration_ms", "rounds", "tool_calls"}``, with ``"context"`` if
+        that was measured
+    """
     return {"type": "usage", **tokens}
 
 

@@ -23,7 +23,10 @@ FAULT = -32099  # code of the errors that the guard writes itself (server-define
 
 
 def parse(content: bytes | bytearray | str) -> Any:
-    """Any JSON value, None where it is none. NaN and infinities become null. For what is small, see `large`."""
+    """Any JSON value of `content`, None where it is none; for what is large, see `large`.
+
+    NaN and infinities become null.
+    """
     try:
         written = content if isinstance(content, str) else content.decode("utf-8-sig")
         return json.loads(written, parse_constant=lambda _: None)
@@ -32,18 +35,25 @@ def parse(content: bytes | bytearray | str) -> Any:
 
 
 def error(request_id: Id, message: str) -> dict[str, Any]:
+    """Answer that stands for a request of which `message` says what went wrong, with the code `FAULT`.
+
+    :param request_id: of the request
+    """
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": FAULT, "message": message}}
 
 
 def event(message: dict[str, Any]) -> bytes:
+    """A `message` as an event of a stream (SSE)."""
     return b"data: " + dump(message) + b"\n\n"
 
 
 def dump(message: Any) -> bytes:
+    """A `message` as UTF-8."""
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def is_answer(message: Any) -> bool:
+    """True if `message` is a response, of whatever request."""
     return (
         isinstance(message, dict)
         and "method" not in message
@@ -52,6 +62,7 @@ def is_answer(message: Any) -> bool:
 
 
 def is_for(message: dict[str, Any], request_id: Id) -> bool:
+    """True if the response `message` names this request, as a number or as text."""
     answered = message.get("id")
     is_id = isinstance(answered, int | str) and not isinstance(answered, bool)
     return is_id and str(answered) == str(request_id)

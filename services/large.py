@@ -55,13 +55,19 @@ def keep_little() -> None:
 
 
 async def beside(function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
-    """Run it in the one thread that large things share; for Python code, which lets the loop go on."""
+    """Run a function in the one thread that large things share; for Python code, which lets the loop go on.
+
+    :param args, options: of the function
+    """
     work = functools.partial(function, *args, **options)
     return await asyncio.get_running_loop().run_in_executor(_worker, work)
 
 
 async def apply(function: Callable[..., _T], value: Any, *args: Any, **options: Any) -> _T:
-    """``function(value, …)``: on the spot if the value is small, else beside the loop."""
+    """Result of ``function(value, *args, **options)``: on the spot if the value is small, else beside the loop.
+
+    :param value: JSON
+    """
     if text.weight(value, SMALL) < SMALL:
         return function(value, *args, **options)
     return await beside(function, value, *args, **options)

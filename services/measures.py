@@ -52,33 +52,55 @@ MEASURES = {
 
 class Sink(Protocol):
     def add(self, name: str, value: float, labels: dict[str, str]) -> None:
-        """To a counter or a level."""
+        """Add to a counter or a level of `MEASURES`.
+
+        :param value: negative for a level that falls
+        :param labels: a value for each label of the measure
+        """
 
     def set(self, name: str, value: float, labels: dict[str, str]) -> None:
-        """A level."""
+        """Set a level of `MEASURES`.
 
-    def observe(self, name: str, value: float) -> None: ...
+        :param labels: a value for each label of the measure
+        """
+
+    def observe(self, name: str, value: float) -> None:
+        """Add an observation to a histogram of `MEASURES`.
+
+        :param value: in the unit of its name, seconds as a rule
+        """
+        ...
 
 
 _sink: Sink | None = None
 
 
 def install(sink: Sink) -> None:
-    """For the rest of the process, and its children."""
+    """Send all measures to `sink` for the rest of the process, and its children."""
     global _sink  # noqa: PLW0603 the one sink of a process
     _sink = sink
 
 
 def add(name: str, value: float = 1, **labels: str) -> None:
+    """Add to a counter or a level of `MEASURES`.
+
+    :param value: negative for a level that falls
+    :param labels: a value for each label of the measure
+    """
     if _sink is not None and value:
         _sink.add(name, value, labels)
 
 
 def level(name: str, value: float, **labels: str) -> None:
+    """Set a level of `MEASURES`.
+
+    :param labels: a value for each label of the measure
+    """
     if _sink is not None:
         _sink.set(name, value, labels)
 
 
 def observe(name: str, seconds: float) -> None:
+    """Add a duration in `seconds` to a histogram of `MEASURES`."""
     if _sink is not None:
         _sink.observe(name, seconds)

@@ -49,7 +49,10 @@ TRACES = {
 
 
 def missing(*groups: Mapping[str, str]) -> list[str]:
-    """The names that pip knows of what is not installed; imports nothing."""
+    """The names that pip knows of what is not installed; imports nothing.
+
+    :param groups: such as `DOCUMENTS`, ``{module: distribution}``
+    """
     return sorted(
         name for group in groups for module, name in group.items() if not _is_here(module)
     )

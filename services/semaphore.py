@@ -41,6 +41,7 @@ class FairSemaphore:
         return self._held.total()
 
     def held(self, holder: Hashable) -> int:
+        """Number of permits of `holder`."""
         return self._held[holder]
 
     async def acquire(self, holder: Hashable, unless: asyncio.Future[Any] | None = None) -> bool:
@@ -66,19 +67,19 @@ class FairSemaphore:
         return True
 
     def try_acquire(self, holder: Hashable) -> bool:
-        """A permit if there is one now."""
+        """A permit for `holder` if there is one now."""
         if not self._is_free(holder):
             return False
         self._held[holder] += 1
         return True
 
     def release(self, holder: Hashable) -> None:
-        """Give a permit back and hand it on."""
+        """Give a permit of `holder` back and hand it on."""
         self.drop(holder)
         self.grant()
 
     def drop(self, holder: Hashable) -> None:
-        """Give a permit back without handing it on, for `reclaim`."""
+        """Give a permit of `holder` back without handing it on, for `reclaim`."""
         self._held[holder] -= 1
         if not self._held[holder]:
             del self._held[holder]

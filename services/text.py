@@ -169,7 +169,10 @@ def _told(found: re.Match[str]) -> str:
 
 
 def weight(value: Any, limit: int) -> int:
-    """About the bytes of a value as JSON; counting ends at `limit`."""
+    """About the bytes of a value as JSON; counting ends at `limit`.
+
+    :param value: JSON
+    """
     total, left = 0, [value]
     while left and total < limit:
         value = left.pop()
@@ -201,7 +204,10 @@ def quoted(content: Any, limit: int) -> str:
 
 
 def instructions(content: Any) -> str:
-    """Instructions of a server."""
+    """Instructions of a server for the model, cleaned and cut.
+
+    :param content: what the server has sent, of any type
+    """
     return cap(clean(content[: 2 * INSTRUCTIONS]), INSTRUCTIONS) if isinstance(content, str) else ""
 
 

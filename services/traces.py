@@ -23,8 +23,17 @@ Facts = Mapping[str, Any]
 class Told(Protocol):
     """A span as the tracer keeps it."""
 
-    def note(self, facts: Facts) -> None: ...
-    def fail(self, kind: str) -> None: ...
+    def note(self, facts: Facts) -> None:
+        """Add attributes.
+
+        :param facts: ``{name: value}`` of OpenTelemetry's conventions
+        """
+        ...
+
+    def fail(self, kind: str) -> None:
+        """Mark the span as failed; `kind` is the type of the error."""
+        ...
+
     def end(self) -> None: ...
 
 
@@ -34,18 +43,25 @@ class Tracer(Protocol):
     tells_realms: bool
 
     def begin(self, name: str, facts: Facts, parent: Told | None, is_request: bool) -> Told:
-        """:param is_request: another machine or program is asked"""
+        """Begin a span.
+
+        :param facts: its first attributes
+        :param parent: None for the first span of a trace
+        :param is_request: another machine or program is asked
+        """
         ...
 
     def begin_turn(self, name: str, facts: Facts, key: str, attempt: int, seconds: float) -> Told:
-        """
+        """Begin the span of a turn, or of one more attempt of it.
+
         :param key: of the turn, the same in each process: all its attempts are one trace; empty if it has none
+        :param attempt: from 1
         :param seconds: ago it began
         """
         ...
 
     def carrier(self, told: Told) -> dict[str, str]:
-        """Headers that make another program's spans children of ours (W3C Trace Context)."""
+        """Headers that make another program's spans children of `told` (W3C Trace Context)."""
         ...
 
 
@@ -78,11 +94,17 @@ class Span:
         self._told.end()
 
     def note(self, facts: Facts) -> None:
-        """Note attributes; empty ones are left out."""
+        """Note attributes; empty ones are left out.
+
+        :param facts: ``{name: value}`` of OpenTelemetry's conventions
+        """
         self._told.note({name: fact for name, fact in facts.items() if fact not in (None, "")})
 
     def fail(self, error: BaseException | str) -> None:
-        """The first is the cause."""
+        """Mark the span as failed; the first error is the cause.
+
+        :param error: or the type of one
+        """
         if not self._has_failed:
             self._has_failed = True
             if isinstance(error, ServerRefused) and error.rpc_code:
@@ -90,6 +112,7 @@ class Span:
             self._told.fail(error if isinstance(error, str) else _kind_of(error))
 
     def end_turn(self, result: TurnResult) -> None:
+        """Note the end of a turn."""
         self.note({"woow_ai.turn.state": result.state})
         if result.error is not None:
             self.fail(result.error)
@@ -228,7 +251,10 @@ def note_request(method: str, transport: str, protocol_version: str) -> None:
 
 
 def note_answer(answered_by: str, finish_reason: str, usage: Mapping[str, int]) -> None:
-    """Note what the model of the current span has reported of its answer."""
+    """Note what the model of the current span has reported of its answer.
+
+    :param usage: ``{"input_tokens", "output_tokens", "cached_tokens"}``, as far as it is known
+    """
     if (span := _current.get()) is not NOTHING:
         reason = text.one_line(finish_reason, MAX_NAME)
         span.note(

@@ -215,14 +215,20 @@ def _cut(dbname):
 
 
 def cut(connection) -> None:
-    """End a connection that another thread uses, or waits on; PostgreSQL rolls back what was not committed."""
+    """End a connection that another thread uses, or waits on; PostgreSQL rolls back what was not committed.
+
+    :param connection: of psycopg2
+    """
     # Not closed: that would wait for the thread that waits.
     with socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
 
 
 def end_when_idle(cr, seconds: float) -> None:
-    """Let PostgreSQL end this transaction when it is not used for so long, whatever has become of this process."""
+    """Let PostgreSQL end this transaction when it is not used for so long, whatever has become of this process.
+
+    :param seconds: without a statement
+    """
     cr.execute(
         "SELECT set_config(name, LEAST(NULLIF(setting::int, 0), %s)::text, true) FROM pg_settings"
         " WHERE name = 'idle_in_transaction_session_timeout'",
@@ -266,14 +272,14 @@ def _repeated(dbname: str, once: Callable[[], T], tries: int | None = None) -> T
 
 
 @contextlib.contextmanager
-def read_cursor(dbname):
+def read_cursor(dbname: str):
     """A plain cursor for raw reads; closed without a commit. Never a replica, which may lag."""
     with typed_errors(dbname), contextlib.closing(_open(dbname)) as cr:
         yield cr
 
 
 @contextlib.contextmanager
-def typed_errors(dbname):
+def typed_errors(dbname: str):
     """Errors of PostgreSQL that pass become `DatabaseGone`; without database or tables it is `StoreGone`."""
     try:
         yield
@@ -295,7 +301,10 @@ def typed_errors(dbname):
 
 
 def passes(error: psycopg2.Error) -> bool:
-    """True if PostgreSQL cannot be reached, or cannot do this now; False if it never will."""
+    """True if PostgreSQL cannot be reached, or cannot do this now; False if it never will.
+
+    :param error: of psycopg2, or of Odoo's pool
+    """
     if is_of_replica(error):
         return True
     if error.pgcode is None:
@@ -306,13 +315,16 @@ def passes(error: psycopg2.Error) -> bool:
 
 
 def is_of_replica(error: psycopg2.Error) -> bool:
-    """True if the server is a replica that only reads until it is promoted: of a write, or a transaction."""
+    """True if the server is a replica that only reads until it is promoted: of a write, or a transaction.
+
+    :param error: of psycopg2
+    """
     if isinstance(error, FeatureNotSupported):
         return "recovery" in str(error)
     return isinstance(error, ReadOnlySqlTransaction) or error.pgcode == "25006"
 
 
-def is_gone(dbname) -> bool:
+def is_gone(dbname: str) -> bool:
     """True if PostgreSQL answers, and knows no such database or no such addon in it."""
     try:
         is_there = _ask("postgres", "SELECT 1 FROM pg_database WHERE datname = %s", dbname)
@@ -321,7 +333,7 @@ def is_gone(dbname) -> bool:
         return False
 
 
-def is_of_other_version(dbname) -> bool:
+def is_of_other_version(dbname: str) -> bool:
     """True if PostgreSQL answers, and the database was last updated by another version of the addon."""
     query = "SELECT latest_version FROM ir_module_module WHERE name = %s"
     try:
@@ -341,7 +353,7 @@ def _ask(dbname, query, value):
         return row and row[0]
 
 
-def forget(dbname) -> None:
+def forget(dbname: str) -> None:
     """Close the connections to a database."""
     with _pools.lock:
         pool = _pools.by_name.pop(dbname, None)

@@ -17,7 +17,11 @@ class Host(Protocol):
         """Listen to a database; cheap where this process does so already."""
 
     def publish(self, token: str, notes: dict[str, set[int]]) -> None:
-        """Tell this process and others what was committed, see `tools/notify.py`; raises nothing, waits for nobody."""
+        """Tell this process and others what was committed, see `tools/notify.py`; raises nothing, waits for nobody.
+
+        :param token: of the database
+        :param notes: ``{kind: ids}``
+        """
 
     def sweep(self, dbname: str) -> None:
         """Give back what dead runners held, and see that somebody takes what waits; commits by itself."""
@@ -32,17 +36,27 @@ class Host(Protocol):
         """Bring the servers of the operator's file up to date in the background, after the commit that wants it."""
 
     def check_later(self, dbname: str, server_ids: list[int]) -> None:
-        """Ask many servers at once, in the background, whether they are well."""
+        """Ask many servers at once, in the background, whether they are well.
+
+        :param server_ids: ids of the servers' records
+        """
 
     def import_later(self, dbname: str, box_id: int, url: str, uid: int) -> None:
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
     def record_models(self, turn: Any) -> str:
-        """Model summary of the records that this turn's person may read, see `runtime/records/known.py`."""
+        """Model summary of the records that this turn's person may read, see `runtime/records/known.py`.
+
+        :param turn: record of the turn
+        """
         ...
 
     def record_name(self, turn: Any, record: Any) -> str:
-        """Name of a record of this turn's person for the model, without what the assistant hides."""
+        """Name of a record of this turn's person for the model, without what the assistant hides.
+
+        :param turn: record of the turn
+        :param record: any record, in that person's environment
+        """
         ...
 
     def revoke_later(self, token_sets: Iterable[Any]) -> None:
@@ -56,6 +70,7 @@ _installed: list[Host] = []
 
 
 def install(host: Host) -> None:
+    """Let models ask `host` from now on, in place of the one before."""
     _installed[:] = [host]
 
 

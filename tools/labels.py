@@ -2,13 +2,19 @@
 
 
 def of_model(model):
-    """The name of a model in the language of its environment; its `_description` is English."""
+    """The name of a model in the language of its environment; its `_description` is English.
+
+    :param model: a recordset of it
+    """
     # `_get` reads it with sudo: the name of a model tells nothing of its records.
     return model.env["ir.model"]._get(model._name).name or model._description
 
 
 def of_models(env, names):
-    """``{model: name}`` of several, in one statement."""
+    """``{model: name}`` of several, in one statement.
+
+    :param names: technical names of models
+    """
     # sudo: ir.model - as `_get`
     found = env["ir.model"].sudo().search([("model", "in", list(names))])
     return {one.model: one.name for one in found}

@@ -39,6 +39,10 @@ class Line:
         return self._connection.info.backend_pid
 
     def query(self, statement, values=()) -> list[tuple]:
+        """Run a statement; the rows that it gives.
+
+        :param statement: SQL with ``%s`` for each of `values`
+        """
         with db.typed_errors(self._dbname):
             cr = self._connection.cursor()
             cr.execute(statement, values)

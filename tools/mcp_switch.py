@@ -14,10 +14,12 @@ def is_on_by_operator() -> bool:
 
 def is_on_in_settings(env) -> bool:
     # sudo: ir.config_parameter - one of our own switches, no secret
+    """True unless an administrator of this database has switched MCP off."""
     return env["ir.config_parameter"].sudo().get_param(PARAMETER) != OFF
 
 
 def is_on(env) -> bool:
+    """True if the operator's file and the settings of this database have MCP on."""
     return is_on_by_operator() and is_on_in_settings(env)
 
 

@@ -5,5 +5,8 @@ from typing import Literal
 
 
 def utc(moment: datetime | Literal[False] | None) -> str | None:
-    """``"2026-01-31T09:30:00Z"`` of a Datetime field, None of an empty one."""
+    """Moment as the API says it: ``"2026-01-31T09:30:00Z"``.
+
+    :param moment: of a Datetime field, in UTC; an empty one gives None
+    """
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None

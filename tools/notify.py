@@ -68,14 +68,17 @@ def _send(cr, kind, number):
 
 
 def queued(cr, turn_id: int) -> None:
+    """Tell all processes that this turn waits for a runner; 0 stands for any."""
     _send(cr, "queued", turn_id)
 
 
 def stop(cr, turn_id: int) -> None:
+    """Tell all processes that this turn is to stop."""
     _send(cr, "stop", turn_id)
 
 
 def server_off(cr, server_id: int) -> None:
+    """Tell all processes that this server was switched off, so that they close its sessions."""
     _send(cr, "server_off", server_id)
 
 

@@ -128,11 +128,18 @@ class Recorder:
         self.statements = Statements(self)
 
     def refuse(self, what: str):
+        """End the rehearsal because of `what` it cannot take back.
+
+        :raises Refused: always
+        """
         self.refused.append(what)
         raise Refused(what)
 
     def before_update(self, records) -> None:
-        """Columns of these rows are about to be written."""
+        """Columns of these rows are about to be written.
+
+        :param records: a recordset
+        """
         ids = [
             i
             for i in records._ids
@@ -154,7 +161,11 @@ class Recorder:
             self.old[records._name, record_id] = dict(zip(names, row, strict=True))
 
     def before_links(self, records, field) -> None:
-        """This relation of many to many is about to be written."""
+        """This relation of many to many is about to be written.
+
+        :param records: a recordset
+        :param field: of these records
+        """
         for record in records.filtered("id"):
             row = self.links.setdefault((record._name, record.id), {})
             if field.name not in row:
@@ -166,13 +177,20 @@ class Recorder:
             self.refuse(f"changes of more than {MAX_RECORDS} records")
 
     def after_create(self, records) -> None:
+        """These records were made.
+
+        :param records: a recordset
+        """
         for record_id in records._ids:
             self._make_room()
             self.created.append((records._name, record_id))
             self._known.add((records._name, record_id))
 
     def before_delete(self, records) -> None:
-        """These records are about to be deleted, and what refers to them with them, or without its reference."""
+        """These records are about to be deleted, and what refers to them with them, or without its reference.
+
+        :param records: a recordset
+        """
         new = records.filtered(lambda one: one.id and (one._name, one.id) not in self.deleted)
         if not new:
             return
@@ -218,7 +236,12 @@ class Recorder:
                 self.before_update(found)
 
     def next_number(self, sequence, following: int, step: int) -> int:
-        """The number that a sequence would give next, without drawing it."""
+        """The number that a sequence would give next, without drawing it.
+
+        :param sequence: record of ``ir.sequence`` or of one of its ranges
+        :param following: the number that it holds
+        :param step: from one number to the next
+        """
         key = (sequence._name, sequence.id)
         given = self._drawn.get(key, 0)
         self._drawn[key] = given + 1
@@ -231,7 +254,10 @@ class Recorder:
 
 
 def columns_of(model) -> list[str]:
-    """Columns of a model that are compared: not what Odoo keeps of each write, and no files."""
+    """Columns of a model that are compared: not what Odoo keeps of each write, and no files.
+
+    :param model: a recordset of it
+    """
     return [
         name
         for name, field in model._fields.items()
@@ -243,7 +269,11 @@ def columns_of(model) -> list[str]:
 
 
 def linked(record, field) -> list[int]:
-    """Rows of a relation in the database, archived records and those of others too."""
+    """Rows of a relation in the database, archived records and those of others too.
+
+    :param record: one record
+    :param field: of many to many
+    """
     record.env.cr.execute(
         SQL(
             "SELECT %s FROM %s WHERE %s = %s ORDER BY 1",
@@ -350,7 +380,10 @@ class Statements:
         return _counted(cr) - self._before - self.told
 
     def is_unknown(self, table):
-        """True if a statement of unknown effect has written this table."""
+        """True if a statement of unknown effect has written this table.
+
+        :param table: name of a table
+        """
         return table in self.free or None in self.free
 
 

@@ -77,6 +77,7 @@ def for_managers(env, sentence: str) -> str:
 
 
 def with_inside(env, sentence: str, inside: str) -> str:
+    """The sentence, with `inside` in brackets behind it for an administrator."""
     if inside and env.user.has_group("woow_paas_platform.group_admin"):
         return f"{sentence} ({inside})"
     return sentence
@@ -97,12 +98,16 @@ def in_language(lang: str | None, sentence: str | LazyGettext) -> str:
 
 
 def shown(lang: str | None, value):
-    """The result of a call for people: a sentence of the engine translated, anything of a tool as it is."""
+    """The result of a call for people: a sentence of the engine translated, anything of a tool as it is.
+
+    :param lang: None for English
+    :param value: JSON, or a sentence
+    """
     return in_language(lang, value) if isinstance(value, engine.Sentence) else value
 
 
 def translated(env, sentence: str) -> str:
-    """The sentence in the language of `env`."""
+    """The sentence in the language of `env`; what has no translation stays as it is."""
     return in_language(env.lang, sentence)
 
 
@@ -113,7 +118,10 @@ def knows(sentence: str) -> bool:
 
 
 def duration(env, ms: int) -> str:
-    """As the client writes it: `1.2 s`, from a minute on `2 min 5 s`."""
+    """A duration in milliseconds as the client writes it: `1.2 s`, from a minute on `2 min 5 s`.
+
+    :param ms: milliseconds
+    """
     if ms < 60_000:
         return env._("%(seconds)s s", seconds=formatLang(env, ms / 1000, digits=1))
     minutes, seconds = divmod(round(ms / 1000), 60)

@@ -1,10 +1,11 @@
 """The shape of the source in figures, which `test_rooms` bounds: ``python3 -m dev.checks.rooms [--places]``."""
 
 import ast
+import math
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,13 @@ secret value code role owner_id date partner_id group_ids company_id action anno
 reason tokens companies authorization is_paused assistant_id channel_type definition_diff approval
 domain action_id cloud_service_id
 """
+CONTRACTS = ("services", "tools")  # whose public functions document their arguments
+# A field of a docstring, or an example that runs, which shows the shape of what is given and returned.
+FIELD_LIST = re.compile(r"^\s*(?::(?:param [\w, ]+|returns?|raises? [\w., ]+):|>>> )", re.MULTILINE)
+SENTENCE = re.compile(r"\w+ [^.]+[.:]")
+PLAIN_TYPES = frozenset({"bool", "date", "datetime", "str", "None", "Path"})
 TABLE = "tests/core/test_rooms.py"  # holds FEATURES, the packages of models/ in their order
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -275,6 +282,85 @@ def relative_docstrings() -> list[str]:
     ]
 
 
+def undocumented_arguments() -> list[str]:
+    """Public functions of services and tools whose arguments nothing explains.
+
+    Public: no name on its way begins with an underscore, and there is an argument beside ``self``. An argument is
+    explained where the docstring has a ``:param``, ``:return`` or ``:raise``, or an example; or where it is a sentence
+    and each argument either is named in it, in backquotes, or says all by itself: an ``env`` or ``cr`` of Odoo, an id,
+    a text, a switch, a moment, or an object of a class of ours that has a docstring. Numbers, which have a unit,
+    and collections, which have a shape, do not. A method that implements an explained one of a port is explained.
+    """
+    explained, ports, left = _documented_classes() | PLAIN_TYPES, set(), []
+    for path, owner, node in _public_functions():
+        if not _is_explained(node, explained):
+            left.append((path, owner, node))
+        elif isinstance(owner, ast.ClassDef) and _is_port(owner):
+            ports.add(_signature(node))
+    return [
+        f"{place(path, node)} {node.name}"
+        for path, owner, node in left
+        if not isinstance(owner, ast.ClassDef) or _signature(node) not in ports
+    ]
+
+
+def _percent(undocumented: list[str]) -> int:
+    return math.ceil(100 * len(undocumented) / max(1, len(list(_public_functions()))))
+
+
+def _public_functions() -> Iterator[tuple[Path, ast.AST, Function]]:
+    """``(path, class or module, function)`` of each that has arguments."""
+    for path in files(*CONTRACTS):
+        if not path.stem.startswith("_"):
+            yield from ((path, *found) for found in _public_inside(tree(path)))
+
+
+def _public_inside(owner: ast.Module | ast.ClassDef) -> Iterator[tuple[ast.AST, Function]]:
+    for node in owner.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_inside(node)
+        elif isinstance(node, Function) and not node.name.startswith("_") and _arguments(node):
+            yield owner, node
+
+
+def _documented_classes() -> set[str]:
+    return {
+        node.name
+        for path in files(*CONTRACTS)
+        for node in tree(path).body
+        if isinstance(node, ast.ClassDef) and ast.get_docstring(node)
+    }
+
+
+def _arguments(node: Function) -> list[ast.arg]:
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [one for one in every if one and one.arg not in ("self", "cls")]
+
+
+def _signature(node: Function) -> tuple[str, ...]:
+    return node.name, *(one.arg for one in _arguments(node))
+
+
+def _is_explained(node: Function, types: Collection[str]) -> bool:
+    text = ast.get_docstring(node) or ""
+    return bool(FIELD_LIST.search(text)) or (
+        bool(SENTENCE.search(text))
+        and all(
+            _says_all(one, types) or re.search(rf"`{one.arg}\b", text) for one in _arguments(node)
+        )
+    )
+
+
+def _says_all(argument: ast.arg, types: Collection[str]) -> bool:
+    if argument.arg in ("cr", "env") or argument.arg.endswith("id"):
+        return True
+    parts = list(ast.walk(argument.annotation)) if argument.annotation else []
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    is_collection = any(isinstance(part, ast.Subscript) for part in parts)
+    return bool(parts) and names <= {*types} and not is_collection
+
+
 # Imports
 
 
@@ -337,6 +423,7 @@ FIGURES = (
     Figure("own context keys", context_keys, 4, 3),
     Figure("files that build an error's body", error_bodies, 1, 1),
     Figure("docstrings with a relative first word", relative_docstrings, 0, 60),
+    Figure("public functions, % that explain no argument", undocumented_arguments, 7, 40, _percent),
     Figure("circles of modules", circles, 0, 0),
     Figure("late imports inside runtime", late_imports, 0, 0),
 )

@@ -107,6 +107,7 @@ class ServerFile:
         return server in self.faulty or not self.is_known
 
     def is_faulty_template(self, template: str) -> bool:
+        """True if the file has this template, with a fault in it."""
         return template in self.faulty_templates or not self.is_known
 
     @property

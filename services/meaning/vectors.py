@@ -54,7 +54,10 @@ class Vectors:
         self._making: dict[bytes, asyncio.Task] = {}
 
     def prepare(self, spec: LlmSpec, texts: Sequence[str]) -> None:
-        """Make the vectors that are missing, beside whatever else runs."""
+        """Make the vectors that are missing, beside whatever else runs; returns at once.
+
+        :param texts: as they are embedded
+        """
         key = _key(spec)
         if not spec.embedding_model or key in self._making or self._is_resting(key):
             return

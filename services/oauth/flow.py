@@ -36,12 +36,23 @@ client {client_id, client_secret, method, callback}."""
 class TokenStore(Protocol):
     """The host's storage of token sets, encrypted there; `key` is ``OAuthSpec.key``."""
 
-    async def load(self, key: str) -> TokenSet | None: ...
+    async def load(self, key: str) -> TokenSet | None:
+        """The tokens of a credential, None if there are none."""
+        ...
 
-    async def save(self, key: str, token_set: TokenSet) -> None: ...
+    async def save(self, key: str, token_set: TokenSet) -> None:
+        """Keep the tokens of a credential in place of those before.
+
+        :param token_set: as `OAuth` has made it, JSON with secrets
+        """
+        ...
 
     async def put_pending(self, key: str, state: str, pending: dict[str, Any]) -> None:
-        """Keep a sign-in that has begun, bound to the user who is signed in."""
+        """Keep a sign-in that has begun, bound to the user who is signed in.
+
+        :param state: the key under which it comes back, only once
+        :param pending: JSON with a secret
+        """
 
     async def take_pending(self, key: str, state: str) -> dict[str, Any] | None:
         """The sign-in of this state, only once."""

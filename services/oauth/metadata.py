@@ -172,7 +172,12 @@ class Directory:
     async def post(
         self, url: str, headers: Mapping[str, str], *, data: dict | None = None, json: Any = None
     ) -> tuple[int, dict[str, Any]]:
-        """Status and JSON object of an answer of the authorization server."""
+        """Status and JSON object of an answer of the authorization server.
+
+        :param data: fields of a form, or
+        :param json: an object as the body
+        :raises EngineError: it was not reached, or did not answer as one
+        """
         request = httpx.Request(
             "POST",
             url,

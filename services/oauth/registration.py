@@ -48,7 +48,11 @@ async def register(directory: Directory, authority: Authority, redirect_uri: str
 
 
 def method(client: Mapping[str, str], offered: Iterable[str]) -> str:
-    """Client authentication method, of those that the server offers."""
+    """Client authentication method, of those that the server offers.
+
+    :param client: as it is registered: ``{"client_id", "client_secret", "method"}``
+    :param offered: methods of the token endpoint
+    """
     if not client.get("client_secret"):
         return "none"
     known = ("client_secret_basic", "client_secret_post", "none")
@@ -58,7 +62,10 @@ def method(client: Mapping[str, str], offered: Iterable[str]) -> str:
 def credentials(
     spec: OAuthSpec, client: Mapping[str, str], issuer: str
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Headers and fields by which the token endpoint of `issuer` knows the client."""
+    """Headers and fields by which the token endpoint of `issuer` knows the client.
+
+    :param client: as it is registered: ``{"client_id", "client_secret", "method"}``
+    """
     if spec.private_key:
         return {}, {
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
@@ -68,7 +75,10 @@ def credentials(
 
 
 def secret(client: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Headers and fields of a client that signs nothing; a public one only says who it is."""
+    """Headers and fields of a client that signs nothing; a public one only says who it is.
+
+    :param client: as it is registered: ``{"client_id", "client_secret", "method"}``
+    """
     if client["method"] == "client_secret_basic":
         pair = f"{quote(client['client_id'], safe='')}:{quote(client['client_secret'], safe='')}"
         return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}

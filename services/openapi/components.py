@@ -45,7 +45,12 @@ class Components:
 
 
 def translated(schema: Any, modern: bool, depth: int = MAX_DEPTH) -> Any:
-    """OpenAPI 3.0's ``nullable`` and boolean limits as JSON Schema 2020-12 says them; examples go."""
+    """OpenAPI 3.0's ``nullable`` and boolean limits as JSON Schema 2020-12 says them; examples go.
+
+    :param schema: of the document, or any part of one
+    :param modern: OpenAPI 3.1, which has today's dialect already
+    :param depth: levels that are kept
+    """
     if depth <= 0:
         return {}
     if isinstance(schema, list):
@@ -95,4 +100,5 @@ def _references(schema: Any) -> Iterator[str]:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
+    """The `value` if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}

@@ -37,7 +37,10 @@ def parameters(input_schema: Mapping[str, Any], *, layered: bool) -> dict[str, A
 
 
 def slots(cleaned: Mapping[str, Any], *, layered: bool) -> list[Slot]:
-    """The arguments that can be fixed one by one."""
+    """The arguments that can be fixed one by one.
+
+    :param cleaned: as `parameters` has made them
+    """
     if not layered:
         return _slots(cleaned, "")
     layers = cleaned.get("properties") or {}
@@ -69,17 +72,29 @@ def arguments(fixed: Fixed, *, layered: bool) -> dict[str, Any]:
 
 
 def optional(cleaned: Mapping[str, Any], fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The parameters with nothing required that is fixed: who calls adds it."""
+    """The parameters with nothing required that is fixed: who calls adds it.
+
+    :param cleaned: as `parameters` has made them
+    :param fixed: ``(location, name)`` of each
+    """
     return _edit(cleaned, set(fixed), keep=True)
 
 
 def hidden(cleaned: Mapping[str, Any], fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The parameters without what is fixed: the LLM neither sees nor writes it."""
+    """The parameters without what is fixed: the LLM neither sees nor writes it.
+
+    :param cleaned: as `parameters` has made them
+    :param fixed: ``(location, name)`` of each
+    """
     return _edit(cleaned, set(fixed), keep=False)
 
 
 def described(cleaned: Mapping[str, Any], texts: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """The parameters with descriptions of one's own."""
+    """The parameters with descriptions of one's own.
+
+    :param cleaned: as `parameters` has made them
+    :param texts: ``{(location, name): description}``
+    """
     out = dict(cleaned)
     for (location, name), text in texts.items():
         layer = out if not location else (out.get("properties") or {}).get(location)

@@ -80,6 +80,7 @@ class ConnectionLost(TryAgain):
 
 
 def invalid(message: str) -> RecordError:
+    """Error for arguments that a call on records cannot have; `message` is for the model."""
     return RecordError(message, outcome="invalid_args")
 
 

@@ -39,7 +39,10 @@ def best(groups: Iterable[Sequence[Mention]], query: str) -> list[Mention]:
 
 
 def named(mentions: Iterable[Mention]) -> str:
-    """Records that stay with the question for the rest of the conversation."""
+    """Records that stay with the question for the rest of the conversation.
+
+    :param mentions: in the order in which they were made
+    """
     return "\n".join(f"[The user attached the record {_about(one)}.]" for one in mentions)
 
 

@@ -101,7 +101,10 @@ def table(
 
 
 def sheet(title: str, values: Mapping[str, Any]) -> str:
-    """One record, a line a field; fields without a value are named at the end."""
+    """One record, a line a field; fields without a value are named at the end.
+
+    :param values: ``{field: value}`` as the call has read it
+    """
     lines, empty = [title], []
     for name, value in values.items():
         if value is None or value == [] or value == "":

@@ -139,7 +139,7 @@ def calls() -> bytes:
 
 
 def file_of(content: bytes) -> int:
-    """A descriptor from which that can be read, by a program that inherits it."""
+    """A descriptor from which `content` can be read, by a program that inherits it; its caller closes it."""
     file = os.memfd_create("sandbox")
     os.write(file, content)
     os.lseek(file, 0, os.SEEK_SET)

@@ -63,7 +63,10 @@ class Rule:
 
 
 def refused(number: int = errno.EPERM) -> int:
-    """The action that lets a call fail."""
+    """The action that lets a call fail.
+
+    :param number: of the error that the program sees
+    """
     return ERRNO | number
 
 

@@ -41,7 +41,11 @@ def problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 def misfits(value: Any, schema: Mapping[str, Any]) -> str:
-    """Places where a value violates an untrusted schema; empty if it fits."""
+    """Places where a value violates an untrusted schema.
+
+    :param value: JSON
+    :return: one sentence, empty if it fits
+    """
     if not schema:
         return ""
     errors = []

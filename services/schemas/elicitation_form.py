@@ -58,7 +58,10 @@ def problems(content: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, s
 
 
 def choices(field: Mapping[str, Any]) -> list[Any] | None:
-    """The values of which one has to be chosen; None where any will do."""
+    """The values of which one has to be chosen; None where any will do.
+
+    :param field: a property of a form that `clean` has made
+    """
     if isinstance(field.get("enum"), list):
         return field["enum"]
     for key in ("oneOf", "anyOf"):

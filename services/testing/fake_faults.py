@@ -9,10 +9,22 @@ from .fake_http import reset, respond, start_stream
 
 
 def answer(call, result=None, **more):
+    """The normal answer to a call.
+
+    :param result: instead of an empty ``CallToolResult``
+    :param more: other members of the JSON-RPC message
+    """
     return {"jsonrpc": "2.0", "id": call.id, "result": result or {"content": []}, **more}
 
 
 def status(code, body: Any = b"", **headers):
+    """A fault that answers with this status.
+
+    :param code: of HTTP
+    :param body: bytes, or JSON
+    :param headers: with ``_`` for ``-``
+    """
+
     async def fault(call, writer):
         await respond(writer, code, body, {k.replace("_", "-"): v for k, v in headers.items()})
 
@@ -20,6 +32,12 @@ def status(code, body: Any = b"", **headers):
 
 
 def body(content, kind="application/json", **headers):
+    """A fault that answers 200 with this body.
+
+    :param content: the body, or a function that makes it of the call
+    :param headers: with ``_`` for ``-``
+    """
+
     async def fault(call, writer):
         sent = content(call) if callable(content) else content
         await respond(writer, 200, sent, {k.replace("_", "-"): v for k, v in headers.items()}, kind)
@@ -28,6 +46,12 @@ def body(content, kind="application/json", **headers):
 
 
 def stream(*parts, then="close"):
+    """A fault that streams these parts.
+
+    :param parts: bytes, or functions that make them of the call
+    :param then: the end: "close" or "reset", anything else leaves the stream open
+    """
+
     async def fault(call, writer):
         await start_stream(writer)
         for part in parts:

@@ -15,7 +15,10 @@ def this_task() -> asyncio.Task[Any]:
 async def read_request(
     reader: asyncio.StreamReader,
 ) -> tuple[str, str, dict[str, str], bytes] | None:
-    """Method, path, headers in lower case, body; None at the end of the connection."""
+    """Read one request.
+
+    :return: method, path, headers in lower case, body; None at the end of the connection
+    """
     first = await reader.readline()
     if not first.strip():
         return None
@@ -42,6 +45,10 @@ async def respond(
 
 
 async def start_stream(writer, headers: dict | None = None) -> None:
+    """Begin an answer that is a stream of events.
+
+    :param headers: beside those of a stream
+    """
     lines = ["HTTP/1.1 200 OK", "content-type: text/event-stream", "connection: close"]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     writer.write("\r\n".join([*lines, "", ""]).encode())
@@ -49,7 +56,7 @@ async def start_stream(writer, headers: dict | None = None) -> None:
 
 
 def reset(writer) -> None:
-    """End a connection with RST instead of FIN."""
+    """End a connection with RST instead of FIN; `writer` is of asyncio."""
     sock = writer.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

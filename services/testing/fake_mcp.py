@@ -115,7 +115,10 @@ class FakeMcp:
         await self.start()
 
     async def until(self, condition: Callable[[], bool], timeout: float = 30) -> None:
-        """Wait for something that requests change."""
+        """Wait for something that requests change.
+
+        :param timeout: seconds, then `TimeoutError` is raised
+        """
         async with asyncio.timeout(timeout):
             while not condition():
                 self.changed.clear()

@@ -172,7 +172,11 @@ class ScriptedLlm:
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
-    """One chunk of a stream as JSON."""
+    """One chunk of a stream as JSON.
+
+    :param delta: as OpenAI's API has it
+    :param finish: its ``finish_reason``
+    """
     return json.dumps(
         {
             "id": "x",

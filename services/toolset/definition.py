@@ -22,7 +22,10 @@ def function(tool: ToolSpec) -> dict[str, Any]:
 
 
 def is_cut(function: Mapping[str, Any]) -> bool:
-    """True if the tool's own definition is longer than this one."""
+    """True if the tool's own definition is longer than this one.
+
+    :param function: that `of` has made
+    """
     left: list[Any] = [function["function"]]
     while left:
         value = left.pop()

@@ -186,7 +186,10 @@ def found_names(content: str) -> list[str]:
 
 
 def requested_names(arguments: Any) -> list[str]:
-    """The tools that a call of `DESCRIBE` asks about."""
+    """The tools that a call of `DESCRIBE` asks about.
+
+    :param arguments: as the model has written them
+    """
     names = arguments.get("names") if isinstance(arguments, Mapping) else None
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 

@@ -95,7 +95,10 @@ def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
-    """The strictest of several decisions: never before ask before auto; of two that ask, what is harder to answer."""
+    """The strictest of several decisions: never before ask before auto; of two that ask, what is harder to answer.
+
+    :param decisions: at least one
+    """
     return max(
         decisions,
         key=lambda one: (ORDER.index(one.policy), not one.grantable, one.reason != "unknown"),

@@ -312,11 +312,16 @@ class Store(Protocol):
     def end_call(
         self, claim: Claim, call_id: str, result: CallResult, events: NumberedEvents
     ) -> None:
-        """Give the call its result, with its files, and close its questions; a call that has one keeps it."""
+        """Give the call its result, with its files, and close its questions; a call that has one keeps it.
+
+        :param events: written in the same transaction; what tells the result tells the one that is kept
+        """
 
     def finish(self, claim: Claim, ending: Ending, events: NumberedEvents) -> None:
         """Let go of the turn: write the events, close all that is open, and add the last events by itself.
 
         A turn that is to wait is queued at once when nothing is left to decide, and ends as stopped when that was
         asked for.
+
+        :param events: written first, numbered below ``ending.next_seq``
         """

@@ -242,7 +242,8 @@ class AiTurn(models.Model):
     "models/lower/row.py": 'class Row(models.Model):\n    _name = "x.row"\n',
     "services/ports.py": 'class Port(Protocol):\n    """A port."""\n',
     "services/const.py": '"""Limits."""\n',
-    "services/small.py": '"""What it is."""\n\ndef f():\n    """Whether it is."""\n',
+    "services/small.py": '"""What it is."""\n\ndef f():\n    """Whether it is."""\n'
+    '\ndef g(text: str):\n    """Show `text`."""\n\ndef h(seconds: float):\n    """Wait so long."""\n',
     "controllers/a.py": "from ..runtime import b"
     + "\n" * 30
     + 'x = {"code": 1, "message": say()}\n',
@@ -250,7 +251,7 @@ class AiTurn(models.Model):
     "runtime/c.py": "from .b import f\n" + "\n" * 30,
     "tests/core/test_rooms.py": 'FEATURES = {"lower": "", "upper": "lower"}\n',
 }
-FOUND = (2, 1, 3, 2, 2, 2, 2, 2, 2, 1, 1)
+FOUND = (2, 1, 3, 2, 2, 2, 2, 2, 2, 50, 1, 1)
 
 
 def test_the_figures_find_what_they_count(tmp_path, monkeypatch):

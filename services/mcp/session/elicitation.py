@@ -41,7 +41,10 @@ class ElicitResult:
     content: Mapping[str, Any] = field(default_factory=dict)
 
     def to_wire(self, request: ElicitRequest) -> dict[str, Any]:
-        """The ``ElicitResult``."""
+        """The ``ElicitResult`` of the protocol.
+
+        :param request: the question that this answers, whose defaults fill in what was left out
+        """
         if self.action != "accept" or request.url:
             return {"action": self.action}
         return {"action": "accept", "content": with_defaults(self.content, request.schema)}

@@ -111,6 +111,10 @@ class Database(ModelStore):
             self.notify("answered", turn.id)
 
     def question(self, turn: Turn, question_id: str) -> Question:
+        """A question of a turn.
+
+        :raises NotPossible: there is none
+        """
         for call in turn.calls:
             for question in call.questions:
                 if question.id == question_id:
@@ -118,7 +122,10 @@ class Database(ModelStore):
         raise NotPossible
 
     def sign_in(self, server_id: int, user: int = 1) -> None:
-        """The person has signed in: whatever waits for it goes on."""
+        """The person has signed in: whatever waits for it goes on.
+
+        :param user: number of the person
+        """
         for turn in list(self.turns.values()):
             for question in turn.open_questions():
                 server = question.call.server
@@ -128,6 +135,10 @@ class Database(ModelStore):
             self.go_on_when_decided(turn)
 
     def delete_conversation(self, channel: int) -> None:
+        """Delete all turns of a conversation.
+
+        :param channel: its number
+        """
         for turn in [turn for turn in self.turns.values() if turn.channel == channel]:
             del self.turns[turn.id]
 
@@ -140,17 +151,21 @@ class Database(ModelStore):
     # ------------------------------------------------------------ administrators and crons
 
     def add_tool(self, tool: Tool) -> Tool:
+        """Add a tool, with its server."""
         self.servers[tool.server.id] = tool.server
         self.tools[tool.id] = tool
         return tool
 
     def switch_tool(self, tool_id: int, is_active: bool) -> None:
+        """Switch a tool on or off."""
         self.tools[tool_id].is_active = is_active
 
     def set_policy(self, tool_id: int, policy: str) -> None:
+        """Set the policy of a tool: auto, ask or never."""
         self.tools[tool_id].policy = policy
 
     def switch_server(self, server_id: int, is_active: bool) -> None:
+        """Switch a server on or off; turns that run are told."""
         self.servers[server_id].is_active = is_active
         if not is_active:
             self.notify("server_off", server_id)
@@ -161,6 +176,7 @@ class Database(ModelStore):
         tool.definition = str(int(tool.definition) + 1)
 
     def delete_tool(self, tool_id: int) -> None:
+        """Delete a tool; its calls stay without it."""
         tool = self.tools.pop(tool_id)
         for turn in self.turns.values():
             for call in turn.calls:
@@ -168,6 +184,7 @@ class Database(ModelStore):
                     call.tool = None
 
     def delete_server(self, server_id: int) -> None:
+        """Delete a server with its tools; turns that run are told."""
         server: Server = self.servers.pop(server_id)
         for tool in [tool for tool in self.tools.values() if tool.server is server]:
             self.delete_tool(tool.id)

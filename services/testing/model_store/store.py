@@ -47,7 +47,11 @@ class ModelStore(TurnQueue):
         return lost
 
     def insert(self, turn: Turn, numbered) -> None:
-        """The same event again is what a repeated write does; another one means that two write."""
+        """Write events; the same one again is what a repeated write does.
+
+        :param numbered: ``[(number, event)]``
+        :raises NumberTaken: another event has the number: two write
+        """
         for seq, event in numbered:
             if turn.events.get(seq, event) != event:
                 raise NumberTaken(f"{seq} of turn {turn.id}: {event}, there is {turn.events[seq]}")
@@ -104,6 +108,10 @@ class ModelStore(TurnQueue):
                 )
 
     def call(self, turn: Turn, call_id: str) -> Call:
+        """A call of a turn.
+
+        :raises TurnGone: the turn has no such call
+        """
         for call in turn.calls:
             if call.id == call_id:
                 return call
@@ -258,9 +266,17 @@ class ModelStore(TurnQueue):
         self.add(turn, [*(rounds or calls), *asked, {"type": "state", "state": "waiting"}], first)
 
     def add(self, turn: Turn, events: list[dict], first: int = 0) -> None:
+        """Write events behind the last.
+
+        :param first: number of the first one, where it is known
+        """
         self.insert(turn, list(enumerate(events, first or turn.last_seq + 1)))
 
     def go_on_when_decided(self, turn: Turn, first: int = 0) -> None:
+        """Queue a waiting turn for which nothing is left to decide.
+
+        :param first: number of the event that tells of it, where it is known
+        """
         if turn.state == "waiting" and not turn.is_undecided:
             turn.state, turn.waiting_until = "queued", None
             self.add(turn, [{"type": "state", "state": "queued"}], first)

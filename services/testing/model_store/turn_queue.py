@@ -44,6 +44,11 @@ class TurnQueue:
         raise NotImplementedError
 
     def held(self, claim: Claim) -> Turn:
+        """The turn of a claim.
+
+        :raises LeaseLost: another runner has it
+        :raises TurnGone: it exists no more
+        """
         turn = self.turns.get(claim.turn_id)
         if turn is None:
             raise TurnGone
@@ -95,6 +100,7 @@ class TurnQueue:
         return lost, stops
 
     def renew(self, turn: Turn, claim: Claim) -> None:
+        """Extend the lease by the time of `claim`."""
         turn.until = self.now() + claim.lease
 
     def release(self, runner_id: str, keep: Collection[Claim] = ()) -> int:
