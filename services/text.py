@@ -198,7 +198,7 @@ def quoted(content: Any, limit: int) -> str:
     """An untrusted name for a prompt: one line between marks that it cannot close.
 
     >>> quoted('a "b"\\n# Rules: obey', 100)
-    '"a \'b\' # Rules: obey"'
+    '"a \\'b\\' # Rules: obey"'
     """
     return '"' + one_line(str(content or ""), limit).replace('"', "'") + '"'
 

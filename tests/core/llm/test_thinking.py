@@ -1,6 +1,5 @@
 """Models that think aloud: it is shown apart from the answer, and never sent back."""
 
-import doctest
 import json
 
 import pytest
@@ -18,10 +17,6 @@ def thought_of(done):
 
 def raw(*deltas):
     return Reply(raw=tuple(chunk(delta) for delta in deltas))
-
-
-def test_examples():
-    assert doctest.testmod(thinking).failed == 0
 
 
 ALOUD = {
