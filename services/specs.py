@@ -25,28 +25,23 @@ OWN_RECORDS = "Odoo"  # stands for the server of tools that act on the host's ow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSpec:
-    """An OpenAI-compatible endpoint. `found_protocol` is what "auto" has found out before, if it has.
+    """An OpenAI-compatible endpoint with one of its models."""
 
-    `realm` is the host's database, as that of a `ServerSpec`.
-    `fallback` is asked where this one is down before its first token, see `llm.failover`.
-    `embedding_model` is asked at the same endpoint for what texts mean, where it has a name.
-    """
-
-    id: int
-    base_url: str
+    id: int  # the host's
+    base_url: str  # with the version, such as ``https://api.example.com/v1``
     model: str
-    realm: str = ""
+    realm: str = ""  # the host's database, as that of a `ServerSpec`
     api_key: str = field(default="", repr=False)
-    temperature: float | None = None
-    max_tokens: int | None = None
+    temperature: float | None = None  # None: the endpoint's own
+    max_tokens: int | None = None  # of an answer
     tool_protocol: Literal["native", "prompt", "auto"] = "native"
-    found_protocol: Literal["", "native", "prompt"] = ""
+    found_protocol: Literal["", "native", "prompt"] = ""  # what "auto" has found out before
     supports_vision: bool = False
-    stream_usage: bool = True
-    embedding_model: str = ""
-    first_token_timeout: float = const.LLM_FIRST_TOKEN_TIMEOUT
-    idle_timeout: float = const.LLM_IDLE_TIMEOUT
-    fallback: "LlmSpec | None" = None
+    stream_usage: bool = True  # the endpoint is asked to count tokens
+    embedding_model: str = ""  # asked at the same endpoint for embeddings; empty: none
+    first_token_timeout: float = const.LLM_FIRST_TOKEN_TIMEOUT  # s
+    idle_timeout: float = const.LLM_IDLE_TIMEOUT  # s between two pieces
+    fallback: "LlmSpec | None" = None  # asked where this one is down, see `llm.failover`
 
     @property
     def request_headers(self) -> dict[str, str]:
@@ -59,82 +54,66 @@ class LlmSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthSpec:
-    """OAuth of a server. `key` names the credential in the host's token store.
+    """OAuth of a server.
 
-    The client is the registered one (`client_id`, given out by `client_issuer`), else the document at
-    `client_metadata_url`, else one that is registered on the way. With `private_key` (PEM) the client
-    signs assertions instead of sending a secret.
+    The client is the registered one (`client_id`), else the document at `client_metadata_url`, else one that is
+    registered on the way.
     """
 
-    key: str
+    key: str  # of the credential in the host's token store
     redirect_uri: str = ""
     grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
-    scope: str = ""
+    scope: str = ""  # names with blanks between them; empty: what the server asks for
     client_metadata_url: str = ""
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
-    client_issuer: str = ""
-    private_key: str = field(default="", repr=False)
-    private_key_algorithm: str = "ES256"
+    client_issuer: str = ""  # of the authorization server that gave out `client_id`
+    private_key: str = field(default="", repr=False)  # PEM; signs assertions in place of a secret
+    private_key_algorithm: str = "ES256"  # of JWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
-    """Access of a program to this host, see `services/sandbox`.
+    """Access of a program to this host, see `services/sandbox`."""
 
-    :ivar required: whether it does not start where the host allows no sandbox
-    :ivar network: whether it has this host's
-    :ivar folders: that it reads and writes
-    :ivar readable: what else it reads, beside its own program
-    :ivar hidden: what it does not, wherever that lies
-    :ivar runtime: ``node`` or ``python`` where its package is fetched, into a folder of `packages`, before it starts
-    :ivar package: with its version
-    :ivar program: of the package, empty for the only one
-    :ivar args: of that program
-    """
-
-    required: bool = True
-    network: bool = True
-    folders: tuple[str, ...] = ()
-    readable: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
+    required: bool = True  # it does not start where the host allows no sandbox
+    network: bool = True  # that of this host
+    folders: tuple[str, ...] = ()  # that it reads and writes
+    readable: tuple[str, ...] = ()  # what else it reads, beside its own program
+    hidden: tuple[str, ...] = ()  # what it does not, wherever that lies
+    # Its package is fetched before it starts, into a folder of `packages`.
     runtime: Literal["", "node", "python"] = ""
-    package: str = ""
-    program: str = ""
-    args: tuple[str, ...] = ()
+    package: str = ""  # with its version
+    program: str = ""  # of the package; empty: the only one
+    args: tuple[str, ...] = ()  # of that program
     packages: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """One MCP server as the turn's user may use it. `headers` and `api_key` are secrets.
+    """One MCP server as the turn's user may use it: over HTTP at `url`, or a program on this host, `command`."""
 
-    `secrets` are values of `env` that are not repeated in what a stdio server writes on stderr.
-    `realm` is where the host's `id` means something, its database; it comes back in what the pool tells.
-    `person` is who asks, as the host numbers people: each gets a share of what a process has. 0 is Odoo itself.
-    """
-
-    id: int
-    name: str
-    realm: str = ""
+    id: int  # the host's
+    name: str  # for models, and for people without a title
+    realm: str = ""  # the host's database, in which `id` is one; the pool tells it with the id
     url: str = ""
-    title: str = ""
-    description: str = ""
-    person: int = 0
+    title: str = ""  # for people, instead of the name
+    description: str = ""  # for models
+    person: int = 0  # who asks, each with a share of a process; 0 is the host itself
     transport: Transport = "auto"
     era: Literal["auto", "legacy", "modern"] = "auto"
     last_variant: tuple[str, str] | None = None  # era and transport that worked last, tried first
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    api_key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # secrets
+    api_key: str = field(default="", repr=False)  # sent as bearer token
     oauth: OAuthSpec | None = None
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    command: tuple[str, ...] = ()  # program and arguments
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # variables of the program
+    secrets: tuple[str, ...] = field(default=(), repr=False)  # values cut out of its stderr
     sandbox: SandboxSpec | None = None
-    trust_level: TrustLevel = "none"
-    connect_timeout: float = const.CONNECT_TIMEOUT
-    call_timeout: float = const.CALL_TIMEOUT
-    sync_timeout: float = const.SYNC_TIMEOUT
+    trust_level: TrustLevel = "none"  # how far the server's annotations of its tools count
+    connect_timeout: float = const.CONNECT_TIMEOUT  # s
+    call_timeout: float = const.CALL_TIMEOUT  # s, of one call
+    sync_timeout: float = const.SYNC_TIMEOUT  # s, to read all tools
 
     @property
     def owner(self) -> tuple[str, int]:
@@ -192,51 +171,40 @@ def variant_of_record(transport: str, protocol_version: str) -> tuple[str, str] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationSpec:
-    """One operation of an HTTP service. `headers` and `query` carry its credential.
-
-    `joined` are the query parameters whose lists are written with commas.
-    """
+    """One operation of an HTTP service."""
 
     method: str
-    path: str
+    path: str  # with ``{name}`` for each parameter in it
     base_url: str
-    content_type: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    query: Mapping[str, str] = field(default_factory=dict, repr=False)
-    joined: tuple[str, ...] = ()
+    content_type: str = ""  # of the body; empty: JSON
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # its credential
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)  # the same, in the address
+    joined: tuple[str, ...] = ()  # query parameters whose lists are written with commas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """One tool that the turn may use; `input_schema` is the server's own, not yet cleaned.
+    """One tool that the turn may use: of an MCP server, an operation of an HTTP service, or the host's own."""
 
-    `operation` is set where it is not a tool of an MCP server but an operation of an HTTP service.
-    `definition` is the host's pin: it changes with whatever of the tool or its address was agreed to.
-    `action_id` is the action type that offers it, with arguments that it has `fixed` (see `recall`) and
-    `notes` about others; `problem` says why it cannot be offered now.
-    `records` is set for tools of the host that act on its own records, see `services.records`; they have no server.
-    `tokens` is about what its definition costs, 0 if that is not known yet.
-    `is_blocked` is set where the host lets no call through: the tool is known, and neither offered nor found.
-    """
-
-    id: int
+    id: int  # the host's, as `server_id`; both 0: the host answers itself
     server_id: int
-    name: str
-    alias: str
+    name: str  # the server's
+    alias: str  # what models call it, unique in a request
     title: str = ""
     description: str = ""
-    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    input_schema: Mapping[str, Any] = field(default_factory=dict)  # the server's, not yet cleaned
     output_schema: Mapping[str, Any] = field(default_factory=dict)
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-    definition: str = ""
-    operation: OperationSpec | None = None
-    action_id: int = 0
+    annotations: Mapping[str, Any] = field(default_factory=dict)  # MCP's ``ToolAnnotations``
+    definition: str = ""  # the host's pin: changes with what of tool or address was agreed to
+    operation: OperationSpec | None = None  # instead of a tool of an MCP server
+    action_id: int = 0  # the action type that offers it
+    # Arguments that the action has fixed and its notes about others, by ``(location, name)``, see `openapi.recall`.
     fixed: Mapping[tuple[str, str], Any] = field(default_factory=dict)
     notes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    problem: str = ""
-    records: Literal["", "read", "write"] = ""
-    tokens: int = 0
-    is_blocked: bool = False
+    problem: str = ""  # why it cannot be offered now
+    records: Literal["", "read", "write"] = ""  # acts on the host's records, without a server
+    tokens: int = 0  # about what its definition costs; 0: not known yet
+    is_blocked: bool = False  # the host lets no call through: it is known, not offered or found
 
     @property
     def is_hosts(self) -> bool:
@@ -257,7 +225,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredTool:
-    """One tool of `tools/list`. `warnings` are (code, excerpt), see `definition_scan`."""
+    """One tool of `tools/list`, cleaned."""
 
     name: str
     title: str = ""
@@ -265,75 +233,63 @@ class DiscoveredTool:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()  # ``(code, excerpt)``, see `definition_scan`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    max_rounds: int = const.MAX_ROUNDS
+    """Limits of one turn."""
+
+    max_rounds: int = const.MAX_ROUNDS  # LLM -> tools cycles
     confirm_round: int = 0  # the turn asks before this round; 0 is never
     definition_tokens: int = const.DEFINITION_TOKENS  # 0: all tools are offered, whatever they cost
-    turn_tools_timeout: float = const.TURN_TOOLS_TIMEOUT
-    turn_timeout: float = const.TURN_TIMEOUT
-    llm_result_cap: int = const.LLM_RESULT_CAP
-    ui_result_cap: int = const.UI_RESULT_CAP
+    turn_tools_timeout: float = const.TURN_TOOLS_TIMEOUT  # s, of all calls together
+    turn_timeout: float = const.TURN_TIMEOUT  # s, of the turn while it runs
+    llm_result_cap: int = const.LLM_RESULT_CAP  # characters of a result that the model reads
+    ui_result_cap: int = const.UI_RESULT_CAP  # characters of a result that people see
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """Earlier turns that the model is to sum up before it is asked.
+    """Earlier turns that the model is to sum up before it is asked. Messages are as in `TurnRequest.history`."""
 
-    `messages` are theirs, `former` stands for those that were summed up before, `kept` are the turns that follow: the
-    question, the last message of the request's history, stands behind them.
-    `until` is the last of these turns and `path` the key of all up to it, see `context.summary.path_key`;
-    `count` is how many messages people see of them, `room` how many tokens the model may be given to read.
-    `note` is what the person wants kept in mind, `failures` how many attempts in a row have failed before,
-    `left_out` whether the history without a new summary has lost its beginning.
-    """
-
-    messages: tuple[Mapping[str, Any], ...]
-    kept: tuple[Mapping[str, Any], ...]
-    until: int
-    path: str
-    count: int
-    room: int
-    former: tuple[Mapping[str, Any], ...] = ()
-    note: str = ""
-    failures: int = 0
-    left_out: bool = False
+    messages: tuple[Mapping[str, Any], ...]  # of these turns
+    kept: tuple[Mapping[str, Any], ...]  # of the turns that follow; the question stands behind them
+    until: int  # id of the last of these turns
+    path: str  # key of all turns up to it, see `context.summary.path_key`
+    count: int  # messages that people see of them
+    room: int  # tokens that the model may be given to read
+    former: tuple[Mapping[str, Any], ...] = ()  # stands for turns that were summed up before
+    note: str = ""  # what the person wants kept in mind
+    failures: int = 0  # attempts in a row that have failed before
+    left_out: bool = False  # without a new summary the history has lost its beginning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Context limit of a request to the model: `limit` tokens, 0 if it is not measured.
+    """Context limit of a request to the model, in tokens."""
 
-    `ratio` is how many tokens the provider counts for one that is estimated, `summary` about how many of the history
-    are a summary. `is_command`: nothing is asked but to sum up.
-    """
-
-    limit: int = 0
-    ratio: float = 1.0
-    summary: int = 0
+    limit: int = 0  # 0: not measured
+    ratio: float = 1.0  # tokens that the provider counts for one that is estimated
+    summary: int = 0  # about how many of the history are a summary
     compaction: Compaction | None = None
-    is_command: bool = False
+    is_command: bool = False  # nothing is asked but to sum up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
-    `history` holds messages of earlier turns and, last, this turn's user message:
-    ``{"role": "user", "content": str}``, with ``"pictures"`` (see `files`) if there are some,
+    Messages of `history`, the last of which is this turn's:
+    ``{"role": "user", "content": str}``, with ``"pictures"`` (see `llm.files`) if there are some,
     ``{"role": "assistant", "content": str, "tool_calls": [{"id", "alias", "arguments"}]}``,
     ``{"role": "tool", "call_id": str, "content": str, "outcome": Outcome}``, with ``"truncated": True`` if the
-    host can give more of the result, see `reading`.
-    `pictures` are those that calls of this turn have returned, by call id; for models with vision only.
-    `key` is the turn's among those of all databases, and nobody outside can guess it.
+    host can give more of the result, see `turn.read_result`.
     """
 
     turn_id: int
     conversation_id: int
-    assistant: str
+    assistant: str  # name, for people
     llm: LlmSpec
     system_prompt: str
     history: tuple[Mapping[str, Any], ...]
@@ -341,66 +297,52 @@ class TurnRequest:
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()
     context: Context = Context()
+    # By call id, what calls of this turn have returned: ``[{"name", "mimetype", "data"}]``; for models with vision.
     pictures: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict, repr=False)
-    key: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)  # the turn's among all databases; nobody can guess it
 
 
 @dataclass(slots=True, kw_only=True)
 class TurnProgress:
-    """The part of a turn that is on disk after every step; JSON all the way down.
-
-    `step` counts finished LLM answers, `round` finished LLM -> tools cycles,
-    `messages` continues `TurnRequest.history`, `tools_seconds` is what calls have used of the turn's budget.
-    `asides` are remarks between the answers: ``{"step": answers before it, "event": as the stream told it}``.
-    `found_protocol` is how the model turned out to call tools, where that had to be found out; the host remembers it.
-    `llm` is the id of the endpoint that is asked, where it is no longer the first one, and `llm_faults` what was wrong
-    with those that were left: ``{"id", "code", "message", "detail"}``.
-    `summary` is what the turn has made of the earlier ones: ``{"path": see `Compaction`, "event": as the stream told
-    it}``; `summary_failures` counts the attempts in a row that have failed. `context` is what the last request held,
-    ``{"limit", "used", "definitions", "summary", "messages", "ratio"}`` in tokens.
-    The host sets `confirmed` to the round that the person let go on, or `sum_up` when it said “stop and answer”.
-    `epoch` is the claim that saved it, and one more for each that was given back since: the others got no step further.
-    """
+    """The part of a turn that is on disk after every step; JSON all the way down."""
 
     started: bool = False
-    step: int = 0
-    round: int = 0
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    usage: dict[str, int] = field(default_factory=dict)
-    tools_seconds: float = 0.0
-    found_protocol: Literal["", "native", "prompt"] = ""
-    llm: int = 0
+    step: int = 0  # finished LLM answers
+    round: int = 0  # finished LLM -> tools cycles
+    messages: list[dict[str, Any]] = field(default_factory=list)  # continue `TurnRequest.history`
+    usage: dict[str, int] = field(default_factory=dict)  # ``{"input_tokens", …, "duration_ms"}``
+    tools_seconds: float = 0.0  # used of the turn's budget for calls
+    found_protocol: Literal["", "native", "prompt"] = ""  # found out here, for the host to remember
+    llm: int = 0  # id of the endpoint that is asked, where it is no longer the first one
+    # What was wrong with those that were left: ``[{"id", "code", "message", "detail"}]``.
     llm_faults: list[dict[str, Any]] = field(default_factory=list)
-    confirmed: int = 0
-    sum_up: bool = False
+    confirmed: int = 0  # set by the host: the round that the person let go on
+    sum_up: bool = False  # the next answer is the last; set by the host, too, for “stop and answer”
+    # Remarks between the answers: ``[{"step": answers before it, "event": as the stream told it}]``.
     asides: list[dict[str, Any]] = field(default_factory=list)
+    # Of the earlier turns: ``{"path": see `Compaction`, "event": as the stream told it}``.
     summary: dict[str, Any] = field(default_factory=dict)
-    summary_failures: int = 0
+    summary_failures: int = 0  # attempts in a row
+    # What the last request held in tokens: ``{"limit", "used", "definitions", "summary", "messages", "ratio"}``.
     context: dict[str, Any] = field(default_factory=dict)
-    epoch: int = 0
+    epoch: int = 0  # the claim that saved it; one more for each claim given back since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call that the LLM asked for. `id` is ours and unique; `tool` is None for an unknown alias.
+    """One call that the LLM asked for."""
 
-    `arguments` is None when `raw_arguments` did not parse to an object.
-    `refused` says why a call that is taken up again must not be made.
-    `extra` is what the endpoint, named by its host, wants back with the call.
-    `is_behind` says that a call before it, whose effect it may build on, waits for a person.
-    """
-
-    id: str
-    alias: str
-    round: int
-    tool: ToolSpec | None = None
-    server: ServerSpec | None = None
-    arguments: dict[str, Any] | None = None
+    id: str  # ours, unique
+    alias: str  # as the model has written it
+    round: int  # from 1
+    tool: ToolSpec | None = None  # None for an unknown alias
+    server: ServerSpec | None = None  # None for a tool of the host
+    arguments: dict[str, Any] | None = None  # None where `raw_arguments` are no object
     raw_arguments: str = ""
-    problem: str = ""
-    refused: str = ""
-    extra: tuple[str, Mapping[str, Any]] | None = None
-    is_behind: bool = False
+    problem: str = ""  # for the model: why it is not made
+    refused: str = ""  # the same, of a call that is taken up again
+    extra: tuple[str, Mapping[str, Any]] | None = None  # host of the endpoint, what it wants back
+    is_behind: bool = False  # a call before it, whose effect it may build on, waits for a person
 
     @property
     def server_name(self) -> str:
@@ -412,20 +354,17 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """Result of one call. `text` is for the LLM (capped), `display` for the person.
-
-    `whole` is all of a text that was cut; `warning` a sentence for the person about an answer that is odd.
-    """
+    """Result of one call."""
 
     outcome: Outcome
-    text: str
-    display: Any = ""
+    text: str  # for the LLM, capped
+    display: Any = ""  # for the person: a text, or JSON
     duration_ms: int = 0
-    bytes: int = 0
+    bytes: int = 0  # of the answer, about
     truncated: bool = False
-    whole: str = field(default="", repr=False)
-    warning: str = ""
-    attachments: tuple[Mapping[str, Any], ...] = ()
+    whole: str = field(default="", repr=False)  # all of a text that was cut
+    warning: str = ""  # a sentence for the person about an answer that is odd
+    attachments: tuple[Mapping[str, Any], ...] = ()  # ``{"name", "mimetype", "data"}``, in Base64
 
     @property
     def is_error(self) -> bool:
@@ -438,11 +377,11 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
-    """A call that was made. `raw` is the tool's own answer; where there is none, `error` may say why."""
+    """A call that was made."""
 
     result: CallResult
-    raw: Mapping[str, Any] | None = None
-    error: Exception | None = None
+    raw: Mapping[str, Any] | None = None  # the tool's own answer
+    error: Exception | None = None  # why there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -461,17 +400,14 @@ class Verdict:
     reason: str = ""
     result: CallResult | None = None
     arguments: dict[str, Any] | None = None
-    resume: Mapping[str, Any] | None = None
+    resume: Mapping[str, Any] | None = None  # see `elicitation.retry_params`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
-    """End of `run_turn`. `error` is set for state "failed" only.
-
-    A turn that waits does so for the calls without a result, or, with `confirm`, for the word to begin that round.
-    """
+    """End of `run_turn`."""
 
     state: Literal["done", "stopped", "waiting", "failed"]
-    text: str = ""
-    error: Exception | None = None
-    confirm: int = 0
+    text: str = ""  # what the last step has said, Markdown
+    error: Exception | None = None  # of "failed" only
+    confirm: int = 0  # the round that "waiting" asks for; 0: it waits for calls without a result

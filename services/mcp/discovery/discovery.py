@@ -27,17 +27,13 @@ MAX_DESCRIPTION = 8_000  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """The server's offer, and how it was reached. `tried` holds (variant, sentence) of what failed.
-
-    `too_large` counts tools that are left out because of the size of their definition; `is_cut` means that the list
-    goes on behind what was read of it.
-    """
+    """The server's offer, and how it was reached."""
 
     tools: list[DiscoveredTool]
     info: ServerInfo
-    too_large: int = 0
-    is_cut: bool = False
-    tried: tuple[tuple[str, str], ...] = ()
+    too_large: int = 0  # tools that are left out because of the size of their definition
+    is_cut: bool = False  # the list goes on behind what was read of it
+    tried: tuple[tuple[str, str], ...] = ()  # ``(variant, sentence)`` of what failed before
 
     @property
     def transport(self) -> str:

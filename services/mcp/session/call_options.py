@@ -12,20 +12,14 @@ OnProgress = Callable[[float, float | None, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """:ivar schema: of the tool's arguments; it may ask for headers (2026-07-28)
-    :ivar on_elicit: answers what the server asks the user meanwhile, and that time does not count; without it
-        such questions are cancelled
-    :ivar may_repeat: the request has no side effects, so one that may have happened is repeated too
-    :ivar suspends: where the server need not be waited for, its questions end the call
-    :ivar resume: the answers to such questions, see `elicitation.retry_params`
-    """
+    """Wishes of a caller; without `on_elicit`, questions of the server are cancelled."""
 
-    schema: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None  # of the arguments; may ask for headers (2026-07-28)
     on_progress: OnProgress | None = None
-    on_elicit: OnElicit | None = None
-    may_repeat: bool = False
-    suspends: bool = False
-    resume: Mapping[str, Any] | None = None
+    on_elicit: OnElicit | None = None  # answers for the user, whose time does not count
+    may_repeat: bool = False  # without side effects: repeated even if it may have happened
+    suspends: bool = False  # questions end the call where the server need not be waited for
+    resume: Mapping[str, Any] | None = None  # the answers to those, see `elicitation.retry_params`
 
 
 DEFAULTS = CallOptions()

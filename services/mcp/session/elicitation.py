@@ -25,20 +25,19 @@ CAPABILITIES = {"elicitation": {"form": {}, "url": {}}}  # what a modern server 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElicitRequest:
-    """`schema` is an object of strings, numbers, booleans and enums (MCP 2025-11-25, client/elicitation).
-
-    With a `url` there is nothing to fill in: the user visits the page, and says so or not.
-    """
+    """A question of a server for the user (MCP 2025-11-25, client/elicitation)."""
 
     message: str
-    schema: Mapping[str, Any] = field(default_factory=dict)
-    url: str = ""
+    schema: Mapping[str, Any] = field(default_factory=dict)  # of strings, numbers, booleans, enums
+    url: str = ""  # a page to visit; then there is nothing to fill in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElicitResult:
+    """The user's answer."""
+
     action: Literal["accept", "decline", "cancel"]
-    content: Mapping[str, Any] = field(default_factory=dict)
+    content: Mapping[str, Any] = field(default_factory=dict)  # of "accept": ``{field: value}``
 
     def to_wire(self, request: ElicitRequest) -> dict[str, Any]:
         """The ``ElicitResult`` of the protocol.

@@ -34,26 +34,26 @@ Era = Literal["legacy", "modern"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """Server info of the handshake."""
+    """Server info of the handshake, cleaned."""
 
-    transport: str
-    protocol_version: str
+    transport: str  # "streamable_http", "sse" or "stdio"
+    protocol_version: str  # a date, such as "2025-11-25"
     era: Era = "legacy"
     name: str = ""
-    version: str = ""
-    instructions: str = ""
-    capabilities: Mapping[str, Any] | None = None
+    version: str = ""  # the server's own
+    instructions: str = ""  # for models
+    capabilities: Mapping[str, Any] | None = None  # MCP's ``ServerCapabilities``
 
 
 @dataclass(slots=True, kw_only=True)
 class Request:
-    """One request on its way. `id` is its JSON-RPC id once it was sent, `limit` the clock of its caller."""
+    """One request on its way."""
 
     method: str
     params: Mapping[str, Any] | None = None
     options: CallOptions = DEFAULTS
-    id: jsonrpc.Id | None = None
-    limit: asyncio.Timeout | None = None
+    id: jsonrpc.Id | None = None  # once it was sent
+    limit: asyncio.Timeout | None = None  # the clock of its caller
 
     @contextlib.contextmanager
     def paused(self):

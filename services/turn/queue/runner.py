@@ -85,6 +85,11 @@ class LooseThreads(concurrent.futures.Executor):
 
 class Runner:
     """
+    :param run: the engine, such as `ai_client.run_turn` with its tools
+    :param render: Markdown of the last answer to HTML
+    :param capacity: turns at a time, of all queues
+    :param lease: s for which a turn is claimed; heartbeats extend it
+    :param on_close: called on the loop in the end
     :param loop: instead of one of its own, for who steps it without `start`
     :param executor: makes the threads that wait for a database, by its name and the lane
     """
