@@ -56,7 +56,7 @@ class AiRunner(Command):
         self._end()
 
     def _serve_all(self):
-        """Those that `dbfilter` lets anybody see; `db_name` says nothing here."""
+        """Serve the databases that `dbfilter` lets anybody see; `db_name` says nothing here."""
         config["db_name"] = []
         os.environ.setdefault("PGCONNECT_TIMEOUT", CONNECT_TIMEOUT)
         from odoo.addons.woow_paas_platform.runtime import process  # noqa: PLC0415

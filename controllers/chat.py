@@ -72,7 +72,7 @@ def message_text(content, *, may_be_empty=False):
 
 
 def active_companies():
-    """Those that the browser has switched on; whether they are the person's is checked when they are used."""
+    """Companies that the browser has switched on; their use checks that they are the person's."""
     return [int(i) for i in request.cookies.get("cids", "").split("-") if i.isdecimal()]
 
 
@@ -83,7 +83,7 @@ def is_in_browser():
 
 @contextlib.contextmanager
 def starting_a_turn():
-    """Of two requests that start the same turn at once, the second finds the turn of the first when it is repeated."""
+    """Let the second of two requests that start the same turn at once find it when it is repeated."""
     try:
         with request.env.cr.savepoint():
             yield

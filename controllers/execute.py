@@ -102,7 +102,7 @@ class ExecuteController(http.Controller):
 
 
 def _tried(result, lang):
-    """As `events.tool_result` tells a chat, with pictures in place of files."""
+    """Result of a call as `events.tool_result` tells a chat, with pictures in place of files."""
     return {
         "outcome": result.outcome,
         "is_error": result.is_error,

@@ -17,7 +17,7 @@ from ..tools import mcp_switch, rehearsal, server_files, settings
 class HealthController(http.Controller):
     @http.route("/api/ai/health", type="woow_ai", auth="none", methods=["GET"], readonly=True)
     def health(self):
-        """For monitors: numbers only, no names of people or servers, no addresses."""
+        """Numbers for monitors: no names of people or servers, no addresses."""
         request.env.cr.execute(
             """
             SELECT COUNT(*) FILTER (WHERE state = 'queued'),
@@ -74,7 +74,7 @@ class HealthController(http.Controller):
 
     @http.route("/metrics", type="woow_ai", auth="none", methods=["GET"], readonly=True)
     def metrics(self):
-        """For Prometheus, with the operator's token; nobody else learns that there is anything."""
+        """Measures for Prometheus, with the operator's token; nobody else learns that there is anything."""
         if not exporter.is_on():
             raise NotFound
         if not exporter.allows(request.httprequest.headers.get("Authorization", "")):

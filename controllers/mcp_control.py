@@ -54,7 +54,7 @@ class McpControlController(http.Controller):
 
     @http.route("/api/mcp/tools/<int:tool_id>/my-policy", methods=["PUT"], **ROUTE)
     def restrict_tool(self, tool_id):
-        """As for a server, one of its tools."""
+        """Restrict one tool, as a server is."""
         tool = request.env[TOOL].browse(tool_id).exists()
         if not tool or not tool._is_offered_to(request.env.user):
             raise ApiError.not_found(request.env._("This tool does not exist."))

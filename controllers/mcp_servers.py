@@ -167,7 +167,7 @@ class McpServerController(http.Controller):
 
     @http.route("/api/mcp/templates/export", **READ)
     def export_templates(self):
-        """Those that the caller may change, or the named ones of them, as a file."""
+        """Export the templates that the caller may change, or the named ones of them, as a file."""
         Template = request.env[TEMPLATE].with_context(active_test=False)
         Template.check_access("write")
         wanted = request.httprequest.args.get("ids", "")

@@ -1,4 +1,4 @@
-"""Where things lie: the checkout, its ``.dev`` folder, and the per-user cache that all clones share."""
+"""Places of the checkout, its ``.dev`` folder, and the per-user cache that all clones share."""
 
 import os
 from pathlib import Path

@@ -135,7 +135,7 @@ def bare_environment(**more: str) -> dict[str, str]:
 
 
 def port_is_free(port: int) -> bool:
-    """Whether a server could listen on the loopback's ``port`` now."""
+    """True if a server could listen on the loopback's ``port`` now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -153,7 +153,7 @@ def free_port() -> int:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody accepts connections on the loopback's ``port``."""
+    """True if somebody accepts connections on the loopback's ``port``."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex(("127.0.0.1", port)) == 0

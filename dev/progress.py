@@ -1,4 +1,4 @@
-"""What the person at the terminal sees: one line for a step that takes longer than a second."""
+"""Progress for the person at the terminal: one line for a step that takes longer than a second."""
 
 import sys
 import threading

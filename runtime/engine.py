@@ -100,7 +100,7 @@ class Engine:
         return self._models.done()
 
     def wait_loaded(self):
-        """In any thread but the loop's; what could not be loaded is said by each turn that needs it."""
+        """Wait in any thread but the loop's; what could not be loaded is said by each turn that needs it."""
         concurrent.futures.wait([self._models])
 
     async def _with(self, loaded):
@@ -127,7 +127,7 @@ class Engine:
 
     @property
     def connections(self):
-        """Those to models that are kept between turns; live on the runner's loop."""
+        """Connections to models that are kept between turns; they live on the runner's loop."""
         if self._connections is None:
             from ..services.llm.connections import Connections  # noqa: PLC0415
 
@@ -136,7 +136,7 @@ class Engine:
 
     @property
     def vectors(self):
-        """Of what tools mean; live on the runner's loop."""
+        """Vectors of what tools mean; they live on the runner's loop."""
         if self._vectors is None:
             from ..services.meaning.vectors import Vectors  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ THROUGH = 16 * 1024  # bytes of an answer that the client reads itself
 
 
 class Aside:
-    """Those of one session."""
+    """Large results of one session."""
 
     def __init__(self):
         self._results: dict[str, dict[str, Any]] = {}

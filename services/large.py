@@ -74,7 +74,7 @@ async def apply(function: Callable[..., _T], value: Any, *args: Any, **options: 
 
 
 async def parse(body: bytes | bytearray) -> Any:
-    """As `rpc.parse`.
+    """Parse as `jsonrpc.parse`, beside the loop where it is large.
 
     :raises ResultTooLarge: reading it would hold up the process
     """
@@ -119,7 +119,7 @@ def check(body: bytes | bytearray, max_text: int = MAX_TEXT, max_values: int = M
 
 
 def _without_escapes(piece: bytes) -> bytes:
-    """With quotes only where strings begin and end."""
+    """Leave quotes only where strings begin and end."""
     if b"\\" not in piece:
         return piece
     return piece.replace(b"\\\\", b"\0\0").replace(b'\\"', b"\0\0").replace(b"\\/", b"/")
@@ -130,7 +130,7 @@ def _commas_and_brackets(json_without_strings: bytes) -> int:
 
 
 def dump(value: Any, limit: int = const.WIRE_CAP) -> str:
-    """As JSON, written by Python code: the encoder in C would hold the interpreter's lock all the while.
+    """Write JSON in Python code: the encoder in C would hold the interpreter's lock all the while.
 
     :param limit: characters, about; what comes later is left out
     """

@@ -371,7 +371,7 @@ class CallResult:
         return self.outcome != "ok"
 
     def for_llm(self) -> "CallResult":
-        """Without what its turn does not need once it is on disk."""
+        """Leave out what its turn does not need once it is on disk."""
         return replace(self, display="", whole="")
 
 

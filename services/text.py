@@ -34,7 +34,7 @@ _JOINERS = re.compile(  # these belong in emoji and in Indic or Persian words on
 
 
 def clean(text: str) -> str:
-    """Without ANSI sequences, invisible and bidirectional control characters; line ends are ``\\n``."""
+    """Text without ANSI sequences, invisible and bidirectional control characters; line ends are ``\\n``."""
     if text.isascii() and text.isprintable():
         return text
     if len(text) > PIECE:
@@ -102,7 +102,7 @@ def cap(text: str, limit: int, handle: str = "") -> str:
 
 
 def squeezed(text: str, limit: int) -> str:
-    """For a model: without indentation and empty lines; what is too long ends with a sentence and “…”.
+    """Text for a model: without indentation and empty lines; what is too long ends with a sentence and “…”.
 
     >>> squeezed("Adds.\\n\\n    Two   numbers. Never more than that.", 30)
     'Adds.\\nTwo numbers. …'
@@ -129,7 +129,7 @@ def tokens(text: str) -> int:
 
 
 def one_line(text: str, limit: int) -> str:
-    """For a sentence: blanks collapsed, cut at `limit` characters of what is left.
+    """Text for a sentence: blanks collapsed, cut at `limit` characters of what is left.
 
     >>> one_line("Main street 1" + "\\xa0" * 9_000 + "IBAN", 20), one_line("Main street 1" + " " * 9_000 + "IBAN", 15)
     ('Main street 1 IBAN', 'Main street 1 …')
@@ -151,7 +151,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def visible(text: str) -> str:
-    """In one line, with what does not show, and what pushes text out of sight, told as what it is.
+    """One line, with what does not show, and what pushes text out of sight, told as what it is.
 
     >>> visible("Pay 1" + " " * 90 + "0" + "\\u200b\\u200b" + "!\\n\\nBye")
     'Pay 1 [␣×90] 0[U+200B×2]! Bye'

@@ -151,7 +151,7 @@ _installed = forks.renewed(_Installed())
 
 
 def install(tracer: Tracer | None) -> None:
-    """For the rest of the process; its children begin with none."""
+    """Trace for the rest of the process; its children begin with none."""
     _installed.tracer = tracer
 
 
@@ -161,7 +161,7 @@ def current() -> Span:
 
 
 def carrier() -> dict[str, str]:
-    """For whoever is asked on behalf of the current span; empty where there is none."""
+    """Headers for whoever is asked on behalf of the current span; empty where there is none."""
     tracer, span = _installed.tracer, _current.get()
     return tracer.carrier(span._told) if tracer is not None and span is not NOTHING else {}
 

@@ -57,7 +57,7 @@ def _known(cr) -> str:
 
 
 def oid(cr) -> int:
-    """Of the database that this cursor leads to; its name may have been another's a moment ago."""
+    """Number of the database that this cursor leads to; its name may have been another's a moment ago."""
     cr.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
     return cr.fetchone()[0]
 

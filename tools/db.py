@@ -132,7 +132,7 @@ def transaction(
 
 
 def read_only(dbname: str, work: Callable[[Any], T], tries: int | None = None) -> T:
-    """As `transaction`, but PostgreSQL refuses what would write.
+    """Run as `transaction`, but PostgreSQL refuses what would write.
 
     :raises DatabaseGone, StoreGone: as `transaction`
     """
@@ -145,7 +145,7 @@ def read_only(dbname: str, work: Callable[[Any], T], tries: int | None = None) -
 
 
 def undone(dbname: str, work: Callable[[Any], T], tries: int | None = None) -> T:
-    """As `transaction`, but nothing of it stays, and what was to follow a commit does not.
+    """Run as `transaction`, but nothing of it stays, and what was to follow a commit does not.
 
     :raises DatabaseGone, StoreGone: as `transaction`
     """
@@ -237,7 +237,7 @@ def end_when_idle(cr, seconds: float) -> None:
 
 
 def raw(dbname: str, work: Callable[[Any], T]) -> T:
-    """As `transaction`, but ``work(cr)`` is plain SQL: a database that rests is not loaded for it."""
+    """Run as `transaction`, but ``work(cr)`` is plain SQL: a database that rests is not loaded for it."""
 
     def once():
         with _open(dbname) as cr:
@@ -247,8 +247,8 @@ def raw(dbname: str, work: Callable[[Any], T]) -> T:
 
 
 def never_sleep() -> None:
-    """In this thread a transaction that others are in the way of is `DatabaseGone` after `QUICK_TRIES`: who asked for
-    it waits elsewhere.
+    """Let a transaction of this thread that others are in the way of be `DatabaseGone` after `QUICK_TRIES`: its caller
+    waits elsewhere.
     """
     _thread.never_sleeps = True
 

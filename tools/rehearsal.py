@@ -136,7 +136,7 @@ class Recorder:
         raise Refused(what)
 
     def before_update(self, records) -> None:
-        """Columns of these rows are about to be written.
+        """Note the columns of these rows before they are written.
 
         :param records: a recordset
         """
@@ -161,7 +161,7 @@ class Recorder:
             self.old[records._name, record_id] = dict(zip(names, row, strict=True))
 
     def before_links(self, records, field) -> None:
-        """This relation of many to many is about to be written.
+        """Note this relation of many to many before it is written.
 
         :param records: a recordset
         :param field: of these records
@@ -177,7 +177,7 @@ class Recorder:
             self.refuse(f"changes of more than {MAX_RECORDS} records")
 
     def after_create(self, records) -> None:
-        """These records were made.
+        """Note records that were made.
 
         :param records: a recordset
         """
@@ -187,7 +187,7 @@ class Recorder:
             self._known.add((records._name, record_id))
 
     def before_delete(self, records) -> None:
-        """These records are about to be deleted, and what refers to them with them, or without its reference.
+        """Note records before they are deleted, and what refers to them with them, or without its reference.
 
         :param records: a recordset
         """

@@ -109,8 +109,9 @@ def _copy() -> Path:
 
 
 def _keep(content: ServerFile, *, is_first: bool) -> None:
-    """For a process that starts while the file is broken, or without a variable that it had; encrypted, because it has
-    the values of variables."""
+    """Keep the file for a process that starts while it is broken, or without a variable that it had; encrypted,
+    because it has the values of variables.
+    """
     copy = _copy()
     with contextlib.suppress(OSError, SecretKeyInvalid):
         known = _last_good()

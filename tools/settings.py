@@ -182,7 +182,7 @@ REMOVED = {"wakeup": "PostgreSQL carries the wake-up channel."}
 
 
 def _shown(key: str) -> str:
-    """As much of an unknown key as may stand in a log."""
+    """Part of an unknown key that may stand in a log."""
     return key[:SHOWN_CHARS_OF_KEY] if re.fullmatch("[a-z_]+", key) else "A key"
 
 

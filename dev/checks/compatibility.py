@@ -54,7 +54,7 @@ class Row:
 
 
 def place(environment: Environment) -> Instance:
-    """Where the addon is installed in this environment, with a PostgreSQL of its own."""
+    """Place where the addon is installed in this environment, with a PostgreSQL of its own."""
     instance = Instance(f"compatibility-{environment.name}", "woow_compatibility", throw_away=True)
     instance.python = environment.python_program()
     instance.postgres = Postgres(
@@ -190,7 +190,7 @@ def _move_in(instance: Instance) -> None:
 
 
 def _count(log: Path) -> Tests:
-    """What Odoo's last line about its tests says."""
+    """Count in Odoo's last line about its tests."""
     text = log.read_text(errors="replace")
     found = re.findall(r"(\d+) failed, (\d+) error\(s\) of (\d+) tests", text)
     if not found:

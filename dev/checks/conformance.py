@@ -74,7 +74,7 @@ def _suite(revision: str, log: Path) -> str:
 
 
 def _results(output: str) -> dict[str, bool]:
-    """Whether each scenario of the summary holds."""
+    """Outcome of each scenario of the summary, True if it holds."""
     _, _, summary = output.partition("=== SUITE SUMMARY ===")
     lines = re.findall(r"^([✓✗]) (\S+): (\d+) passed, (\d+) failed", summary, re.M)
     return {name: mark == "✓" and int(passed) > 0 for mark, name, passed, _ in lines}

@@ -18,7 +18,7 @@ BESIDE = ("dev", "benchmarks")  # searched for circles, too
 SMALL = 25  # lines of a file that is worth opening
 RELATIVE = re.compile(
     r"(?:who|whom|whose|whoever|what|whatever|which|whichever|whether|where|wherever|when|whenever|how|why|that"
-    r"|nobody|somebody|anybody)\b",
+    r"|nobody|somebody|anybody|as|for|of|these|they|those|with|without)\b",
     re.IGNORECASE,
 )
 OWN_KEY = re.compile(r"woow_\w+")
@@ -274,7 +274,7 @@ def relative_docstrings() -> list[str]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return [
         f"{place(path, node.body[0])} {text.splitlines()[0]}"
-        for path in files(*SHIPPED)
+        for path in files(*SHIPPED, "dev")
         for node in nodes(path)
         if isinstance(node, documented)
         and (text := ast.get_docstring(node))

@@ -103,14 +103,14 @@ def _run(only: str | None, arguments: Sequence[str], modules: Sequence[str]) -> 
 
 
 def _miss_nothing(outcome: report.Outcome) -> None:
-    """Nobody asked for some tests only, so each one that is written has to be in the report."""
+    """Look for each test that is written in the report, where nobody asked for some only."""
     folder = ROOT / "tests" if outcome.runner == "odoo" else ROOT / "tests" / outcome.runner
     if missed := report.never_run(outcome, sorted(folder.glob("test_*.py"))):
         outcome.problems.append(f"{outcome.runner}: never executed: {', '.join(missed[:20])}")
 
 
 def _present(name: str) -> bool:
-    """Whether the runner has a folder; one without a test in it is a failure later, not a reason to skip it."""
+    """True if the runner has a folder; one without a test in it is a failure later, not a reason to skip it."""
     folder = ROOT / "tests" if name == "odoo" else ROOT / "tests" / name
     if not folder.exists():
         say(f"{name}: absent, there is no {folder.relative_to(ROOT)}.")
@@ -243,7 +243,7 @@ def _apps(instance: Instance, arguments: Sequence[str], *, quiet: bool) -> repor
 
 
 def _parted(files: Sequence[Path]) -> list[list[Path]]:
-    """Of each part what takes longest comes first."""
+    """Parts of about the same time, each with the longest file first."""
     parts: list[list[Path]] = [[] for _part in range(PARTS)]
     seconds = [0] * PARTS
     for file in sorted(files, key=lambda file: -LONG.get(file.name, USUAL)):

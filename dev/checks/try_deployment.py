@@ -76,7 +76,7 @@ def blocks(language: str, page: Path = PAGE) -> list[str]:
 
 
 def units() -> list[Service]:
-    """What systemd would start: the web service and two runners."""
+    """Units that systemd would start: the web service and two runners."""
     found = []
     for text in blocks("ini"):
         unit = configparser.RawConfigParser(strict=False)
@@ -94,7 +94,7 @@ def units() -> list[Service]:
 
 
 def containers() -> list[Service]:
-    """What compose would start."""
+    """Containers that compose would start."""
     services: dict[str, dict[str, Any]] = yaml.safe_load(blocks("yaml")[0])["services"]
     return [
         Service(

@@ -137,7 +137,7 @@ EXAMPLES = (
 
 
 def as_jinja() -> str:
-    """What a chat template in ChatML says before the first message; it knows the request's ``tools``."""
+    """Text of a chat template in ChatML before the first message; it knows the request's ``tools``."""
     return "".join(map(_as_jinja, EXAMPLES))
 
 

@@ -79,7 +79,7 @@ def variable(name, default=""):
 
 
 def opening(assistant):
-    """What every question to it begins with, as an OpenAI request."""
+    """Beginning of every question to it, as an OpenAI request."""
     may = {name for one in assistant._record_access().values() for name in one.operations}
     own = [tool.spec for tool in catalog.TOOLS.values() if tool.operation in may]
     tools = assistant._system_tools() - assistant.mcp_tool_disabled_ids

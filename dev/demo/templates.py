@@ -1,4 +1,4 @@
-"""What the demo's operator releases: files in a folder of the demo, and a small shop's database to ask."""
+"""Templates that the demo's operator releases: files in a folder of the demo, and a small shop's database to ask."""
 
 import json
 from pathlib import Path

@@ -107,7 +107,7 @@ def manifest() -> dict[str, Any]:
 
 
 def install_log(instance: Instance) -> Path:
-    """What Odoo said while it installed or updated the addon the last time."""
+    """Odoo's log of the last time that it installed or updated the addon."""
     return instance.log.with_name(f"{instance.name}-install.log")
 
 

@@ -112,7 +112,7 @@ class Instance:
         return self.config
 
     def _connection(self) -> dict[str, str]:
-        """What Odoo needs to reach PostgreSQL; without a key it takes libpq's default."""
+        """Options by which Odoo reaches PostgreSQL; without a key it takes libpq's default."""
         server = self.postgres
         values = {
             "db_host": server.host,

@@ -45,7 +45,7 @@ def complaints(log: Path, expected: tuple[str, ...] = ()) -> list[str]:
 
 
 def _ours(text: str) -> bool:
-    """Whether the logger, the message or a frame of the traceback is the addon's.
+    """True if the logger, the message or a frame of the traceback is the addon's.
 
     A frame may show the addon under its technical name or under the checkout's own folder.
     """

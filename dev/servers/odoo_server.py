@@ -91,7 +91,7 @@ class OdooProcess:
 
     @property
     def pid(self) -> int:
-        """Of Odoo's main process, which forks the others."""
+        """Process id of Odoo's main process, which forks the others."""
         assert self._odoo
         return self._odoo.pid
 
@@ -116,7 +116,7 @@ class OdooProcess:
 
 
 def answers(port: int, path: str) -> bool:
-    """Whether a GET of ``path`` on the loopback's ``port`` gives 200."""
+    """True if a GET of ``path`` on the loopback's ``port`` gives 200."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path)

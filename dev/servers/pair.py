@@ -74,7 +74,7 @@ class Pair:
         _wait(lambda: primary.sql("postgres", IS_SYNCHRONOUS) == "1", "a synchronous standby")
 
     def kill_primary(self) -> None:
-        """As a host that loses its power: all its processes at once."""
+        """Kill it as a host that loses its power: all its processes at once."""
         process = self.primary.process
         assert process and self.standby
         process.popen.send_signal(signal.SIGSTOP)  # it begins no further process

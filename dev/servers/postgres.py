@@ -36,7 +36,7 @@ THROW_AWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "
 
 
 class Postgres:
-    """Where to connect, and the process when it is ours."""
+    """Address to connect to, and the process when it is ours."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Postgres:
         return {key: value for key, value in values.items() if value}
 
     def running(self) -> bool:
-        """Whether a server answers, be it this process's or another's."""
+        """True if a server answers, be it this process's or another's."""
         ready = subprocess.run(
             [self.program("pg_isready"), "-q", "-d", "postgres"],
             env={**os.environ, **self.environment},
@@ -198,7 +198,7 @@ class Postgres:
 
 
 def unprivileged(folder: Path) -> list[str]:
-    """What to put before a server program so that it does not run as root."""
+    """Words before a server program so that it does not run as root."""
     folder.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:
         return []

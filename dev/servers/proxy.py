@@ -16,7 +16,7 @@ BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: clo
 
 
 def upstream_port(head: bytes, http_port: int, gevent_port: int) -> int:
-    """Where the request with this head goes.
+    """Port that the request with this head goes to.
 
     >>> upstream_port(b"GET /api/ai/turns/7/stream?after=3 HTTP/1.1\\r\\n", 1, 2)
     2

@@ -27,7 +27,7 @@ def install(*packages: str) -> bool:
 
 
 def _sudo() -> Sequence[str] | None:
-    """What makes apt-get work for this user; ``None`` when nothing does."""
+    """Command that makes apt-get work for this user; ``None`` when nothing does."""
     if os.geteuid() == 0:
         return ()
     if not shutil.which("sudo"):

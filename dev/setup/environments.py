@@ -65,7 +65,7 @@ class Environment:
     note: str = field(default="", repr=False)
 
     def folder(self) -> Path:
-        """Where it lies in the cache, built when it is not there.
+        """Its place in the cache, built when it is not there.
 
         :raises DevError: this machine lacks the interpreter
         """
@@ -88,7 +88,7 @@ class Environment:
         return debian_root() / "bin" if self.postgres == DEBIAN_POSTGRES else None
 
     def changed(self) -> list[str]:
-        """What the addon's requirements made pip replace among the packages that Odoo asks for."""
+        """Packages that Odoo asks for and the addon's requirements made pip replace."""
         report = json.loads((self.folder() / REPORT).read_text())
         names = [
             (item["metadata"]["name"], item["metadata"]["version"]) for item in report["install"]

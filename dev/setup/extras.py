@@ -24,7 +24,7 @@ PINS = (
 
 
 def folder() -> Path:
-    """What has to be on Python's path."""
+    """Folder for Python's path."""
 
     def build(entry: Path) -> None:
         command = [VENV / "bin/python", *venvs.PIP, "--no-deps", "--target", entry, *PINS]

@@ -22,7 +22,7 @@ PACKAGES = ("odoo-addon-queue_job==19.0.2.4.0.1", "openupgradelib==3.13.7")
 
 
 def folder() -> Path:
-    """What has to be on Python's path: what the modules import is there, too."""
+    """Folder for Python's path: what the modules import is there, too."""
 
     def build(entry: Path) -> None:
         # Without dependencies: one of them is "odoo", which on PyPI is something else.

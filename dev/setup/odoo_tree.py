@@ -100,6 +100,6 @@ def _add_selfie_segmentation(entry: Path) -> None:
 
 
 def version() -> str:
-    """What was unpacked, for the greeting; empty for an ``ODOO_HOME``."""
+    """Version that was unpacked, for the greeting; empty for an ``ODOO_HOME``."""
     stamp = cache_home() / f"odoo-19-{RECIPE}/version"
     return "" if os.environ.get("ODOO_HOME") or not stamp.exists() else stamp.read_text().strip()

@@ -47,7 +47,7 @@ class CallableMixin(models.AbstractModel):
         return False
 
     def _offered_by(self, assistants):
-        """Those among these assistants that could call this in a chat with the current user."""
+        """Assistants among these that could call this in a chat with the current user."""
         return assistants
 
     # ------------------------------------------------------------ the decision on a call

@@ -79,7 +79,7 @@ class PersonRule(models.Model):
 
     @api.model
     def _blocked(self, tools, user):
-        """Those of the tools whose calls by this person never run."""
+        """Tools among these whose calls by this person never run."""
         rules = self._rules_for(tools, user).filtered(lambda rule: rule.policy == "never")
         servers = rules.filtered(lambda rule: not rule.tool_id).server_id
         return tools.filtered(lambda tool: tool in rules.tool_id or tool.server_id in servers)

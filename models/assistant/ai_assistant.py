@@ -267,7 +267,7 @@ class AiAssistant(models.Model):
         return (assistants & last) | assistants
 
     def _by_use(self):
-        """Those that have nothing for the user come last: an assistant of orders is of no use to whom has none."""
+        """Put assistants that have nothing for the user last: one of orders is of no use to whom has none."""
         env = self.sudo(False).env
 
         def is_idle(assistant):
@@ -444,7 +444,7 @@ class AiAssistant(models.Model):
         return [self.env._("What can you help me with?"), *self._proposed_uses()][: const.STARTERS]
 
     def _proposed_uses(self):
-        """Of what the assistant works with; one click sends each of them."""
+        """Proposals from what the assistant works with; one click sends each of them."""
         models = [one["name"] for one in self._api_records()[:2]]
         # sudo: ai.assistant - names of tools that the person may have called anyway
         tools = self.sudo()._system_tools()._harmless()
@@ -559,5 +559,5 @@ class AiAssistant(models.Model):
         return {"name": server_files.path().name, "about": problem or self.env._("Reloaded.")}
 
     def _managed_of(self, servers):
-        """Those of these servers whose tools the caller may reload."""
+        """Servers among these whose tools the caller may reload."""
         return servers.with_env(self.env(su=False))._filtered_access("write")

@@ -128,7 +128,7 @@ class RecordAccess(models.Model):
             access.also_hidden = access._told_of_hidden()
 
     def _told_of_hidden(self):
-        """Of the models that the assistant has; others are out of its reach anyway."""
+        """Hidden fields of the models that the assistant has; others are out of its reach anyway."""
         hidden = {name for name in self._hidden() if name in self._known_fields()}
         if not hidden:
             return False
@@ -235,7 +235,7 @@ class RecordAccess(models.Model):
     @api.model
     @tools.ormcache("hidden")
     def _out_of_names(self, hidden):
-        """As `_closed_fields`: what the names of records are made without, and what leads them to hidden fields."""
+        """Fields that names of records are made without, and what leads them to hidden ones, as `_closed_fields`."""
         telling = self._telling_of_hidden(hidden)
         if not telling:
             return {}

@@ -105,7 +105,7 @@ class IrAttachment(models.Model):
         )
 
     def _ai_readable_by(self, user):
-        """Those that this person has made, or may read; portal users have no access to the model."""
+        """Files that this person has made, or may read; portal users have no access to the model."""
         # sudo: ir.attachment - who has made it
         return self.filtered(
             lambda file: (

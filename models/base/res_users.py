@@ -29,7 +29,7 @@ class ResUsers(models.Model):
         return [*super().SELF_WRITEABLE_FIELDS, "woow_ai_show_calls", "woow_ai_notify"]
 
     def _woow_ai_companies(self, asked):
-        """Those that were active, as far as the person still belongs to them; else all of the person's.
+        """Companies that were active and are the person's still; else all of the person's.
 
         :param asked: ids that a browser or a program named, not checked
         """

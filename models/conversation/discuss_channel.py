@@ -250,7 +250,7 @@ class DiscussChannel(models.Model):
         )
 
     def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
-        """In a conversation with an assistant nobody else is written to, whoever is named in a message."""
+        """Write to nobody else in a conversation with an assistant, whoever is named in a message."""
         found = super()._notify_get_recipients(message, msg_vals, **kwargs)
         if self.channel_type != CONVERSATION or not found:
             return found

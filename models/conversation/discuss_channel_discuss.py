@@ -25,7 +25,7 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _get_channels_as_member(self):
-        """Of the conversations only the latest ones, and those with an unread answer."""
+        """Leave out all conversations but the latest ones and those with an unread answer."""
         channels = super()._get_channels_as_member()
         talks = channels.filtered(lambda channel: channel.channel_type == CONVERSATION)
         older = talks.sorted(lambda talk: (talk.last_interest_dt or talk.create_date, talk.id))

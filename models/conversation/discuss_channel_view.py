@@ -394,7 +394,7 @@ class DiscussChannel(models.Model):
     # ------------------------------------------------------------ choice of servers (document 004, §6)
 
     def _narrowed(self, servers, person):
-        """Those of these servers that the person left on: here, or else in general.
+        """Servers among these that the person left on: here, or else in general.
 
         A conversation with a choice of its own keeps it whatever the person switches in general.
         """

@@ -437,7 +437,7 @@ class McpServer(models.Model):
         return bool(self.sudo().filtered_domain(self._check_company_domain(companies.ids)))
 
     def _managers(self):
-        """Those beside administrators, nobody of a system server."""
+        """Managers beside administrators, nobody of a system server."""
         # sudo: mcp_server - whose they are, read to decide
         servers = self.sudo()
         people = servers.owner_user_id | servers.cloud_service_id.workspace_id._managers()
@@ -494,7 +494,7 @@ class McpServer(models.Model):
         return {server: called[server.id] for server in known}
 
     def _known_to_caller(self):
-        """These, all system servers, the user's own, and those of all services that the user can see."""
+        """Add to these all system servers, the user's own, and those of all services that the user can see."""
         Service = self.env["woow_paas_platform.cloud_service"].with_user(self.env.user).sudo(False)
         services = Service.with_context(active_test=False).search([("workspace_id", "!=", False)])
         known = (
@@ -516,7 +516,7 @@ class McpServer(models.Model):
         return names.OWN if is_own else names.OTHERS
 
     def _named(self, wanted):
-        """Those of these servers that are called so."""
+        """Servers among these that are called so."""
         called = self._unambiguous_names()
         return self.filtered(lambda server: called[server] in wanted)
 
@@ -552,7 +552,7 @@ class McpServer(models.Model):
         return managed | system.sudo(False)
 
     def _usable_by_caller(self):
-        """Those among these that the caller sees, or meets in chats about a cloud service."""
+        """Servers among these that the caller sees, or meets in chats about a cloud service."""
         # sudo: mcp_server - whose it is; the service is read with the caller's rights
         rest = (self - self._visible()).sudo().exists()
         services = rest.cloud_service_id.sudo(False)._filtered_access("read")
@@ -574,7 +574,7 @@ class McpServer(models.Model):
         return dict(+counts)
 
     def _switch_for_me(self, is_on):
-        """In all conversations of the current user that have no choice of their own."""
+        """Switch it in all conversations of the current user that have no choice of their own."""
         self.ensure_one()
         self.env[OPT_OUT]._switch(self.env.user, self, is_on)
         self.invalidate_recordset(["is_on_for_me"])
@@ -616,7 +616,7 @@ class McpServer(models.Model):
         return self.env.su or self._may_lock()
 
     def _with_locks(self):
-        """Those among these that are locked themselves, or a tool of which is."""
+        """Servers among these that are locked themselves, or a tool of which is."""
         # sudo: mcp_server, mcp_tool - switches, read to decide
         return self.filtered(lambda s: s.sudo().is_locked or s._locked_tools())
 

@@ -325,7 +325,7 @@ class McpServer(models.Model):
         return replace(spec, api_key="", oauth=self._oauth_spec())
 
     def _spec_of_address(self, person):
-        """As `_server_spec`, of a server whose address and secrets are in its row."""
+        """Specification as `_server_spec`, of a server whose address and secrets are in its row."""
         if person is not None and (problem := self._key_problem(person)):
             raise problem
         headers = self._read_secret("headers_json")

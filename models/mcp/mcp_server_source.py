@@ -268,7 +268,7 @@ class McpServer(models.Model):
         return entry
 
     def _spec_of_entry(self, person):
-        """As `_server_spec`, of a server whose command, or address and headers, are in the file."""
+        """Specification as `_server_spec`, of a server whose command, or address and headers, are in the file."""
         entry = self._file_entry()
         spec = ServerSpec(
             **self._spec_of_row(person),
@@ -388,7 +388,7 @@ class McpServer(models.Model):
             raise UserError(sentences.translated(self.env, str(error))) from error
 
     def _stop_without_values(self):
-        """Without its values it is nobody's: what runs ends, and it stays off until it is filled in again."""
+        """End what runs without its values: it is nobody's, and stays off until it is filled in again."""
         server = self.sudo()  # sudo: mcp_server - readonly; it is switched off only
         server.write({"active": False, "file_digest": False})
         server._set_state("disabled", NO_VALUES)
@@ -491,8 +491,9 @@ class McpServer(models.Model):
 
     @api.model
     def _sandbox_state(self):
-        """For monitors: the mode; where owners have programs, whether this host allows sandboxes and how many run
-        without. None is what is not known, or not yet: whoever asks waits for nothing."""
+        """State for monitors: the mode; where owners have programs, if this host allows sandboxes and how many run
+        without. None is what is not known, or not yet: whoever asks waits for nothing.
+        """
         mode = self._sandbox_mode()
         own = [("transport", "=", "stdio"), ("cloud_service_id", "!=", False)]
         # sudo: mcp_server - a number

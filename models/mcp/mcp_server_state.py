@@ -75,7 +75,7 @@ class McpServer(models.Model):
 
     @api.model
     def _by_urgency(self, states, domain):
-        """These states, the worst first."""
+        """States among these, the worst first."""
         return sorted(states, key=URGENCY.index)
 
     @api.depends("state_message", "state_inside")
@@ -188,7 +188,7 @@ class McpServer(models.Model):
             notify.server_well(self.env.cr, server.id)
 
     def _end_sessions(self):
-        """With the commit, every process closes what is open to these servers."""
+        """Have every process close what is open to these servers, with the commit."""
         for server in self:
             notify.server_off(self.env.cr, server.id)
 
@@ -253,7 +253,7 @@ class McpServer(models.Model):
         user._bus_send("simple_notification", {"type": "success", "message": message})
 
     def _tell_failed(self, uid, error):
-        """As `_tell_synced`."""
+        """Tell of a failure, as `_tell_synced`."""
         if not uid:
             return
         user = self.env["res.users"].browse(uid)
@@ -309,7 +309,7 @@ class McpServer(models.Model):
     # ------------------------------------------------------------ sync of tools
 
     def _asked_by_odoo(self):
-        """Those that Odoo can ask without a person; none while MCP is switched off."""
+        """Servers that Odoo can ask without a person; none while MCP is switched off."""
         if not mcp_switch.is_on(self.env):
             return self.browse()
         return self.filtered(lambda server: server.authorization != "oauth_user")
@@ -417,7 +417,7 @@ class McpServer(models.Model):
 
     @api.model
     def _take_due_for_check(self):
-        """Those whose last check is old enough; the next run does not ask them again meanwhile."""
+        """Servers whose last check is old enough; the next run does not ask them again meanwhile."""
         due = self._due_for_check()
         due.last_check = fields.Datetime.now()
         return due
@@ -441,7 +441,7 @@ class McpServer(models.Model):
 
     @api.model
     def _take_due_for_sync(self):
-        """Those that were not read for long; the next run does not ask them again meanwhile."""
+        """Servers that were not read for long; the next run does not ask them again meanwhile."""
         now = fields.Datetime.now()
         before = now - timedelta(hours=limits.get(self.env, "sync_interval_hours"))
         due = self.search(

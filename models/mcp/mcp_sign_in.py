@@ -98,7 +98,7 @@ class McpSignIn(models.Model):
             return None
 
     def _keep(self, token_set):
-        """On an empty recordset (signed out during a renewal) the tokens are revoked, not stored.
+        """Store the tokens; on an empty recordset (signed out during a renewal) revoke them.
 
         :param token_set: `services.oauth.flow.TokenSet`; without a token nobody has signed in yet
         """

@@ -112,7 +112,7 @@ class McpTemplate(models.Model):
 
     @api.model
     def _listed(self):
-        """Those that the caller may look at; of what has a command only what the code knows how to start."""
+        """Templates that the caller may look at; with a command only those that the code knows how to start."""
         known = [("transport", "=", "stdio"), ("code", "in", list(stdio_templates.TEMPLATES))]
         return self.search(["|", ("transport", "!=", "stdio"), "&", *known])
 
@@ -161,7 +161,7 @@ class McpTemplate(models.Model):
         }
 
     def _environments(self):
-        """Those in which servers may start, none where the operator has released nothing."""
+        """Environments in which servers may start, none where the operator has released nothing."""
         release = server_files.current().templates.get(self.code)
         is_released = self.transport == "stdio" and release
         return stdio_templates.environments(release) if is_released else []

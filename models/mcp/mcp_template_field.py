@@ -36,7 +36,7 @@ class McpTemplateField(models.Model):
     )
 
     def _entry(self):
-        """As a file has it, see `services.catalog.template_file`."""
+        """Entry of a file, see `services.catalog.template_file`."""
         self.ensure_one()
         texts = ("name", "label", "placeholder", "help", "header", "target")
         return {name: self[name] or "" for name in texts} | {

@@ -453,8 +453,9 @@ class McpTool(models.Model):
         return self.server_id._portal_path()
 
     def _harmless(self):
-        """Those that may be suggested to people: their server answers, nothing about their definition is suspicious,
-        and they only read. A server that nobody trusts may call anything read-only."""
+        """Tools that may be suggested to people: they only read, their server answers, and their definition is not
+        suspicious. A server that nobody trusts may call anything read-only.
+        """
         return self.filtered(
             lambda tool: (
                 tool.server_id.state in ("draft", "connected", "degraded")
@@ -607,7 +608,7 @@ class McpTool(models.Model):
         return last.decision == "accepted"
 
     def _undecided(self):
-        """Those about which nobody has decided anything."""
+        """Tools about which nobody has decided anything."""
         # sudo: mcp_tool_review, approval_rule, person_rule, ai.assistant, action_type - which tools they name
         env = self.sudo().env
         decided = (

@@ -386,7 +386,7 @@ class ActionType(models.Model):
         return {"problem": problem.outline} if problem else {}
 
     def _server_specs(self, person):
-        """As those of `mcp_server`, with what stands for the toolboxes."""
+        """Specifications as those of `mcp_server`, with what stands for the toolboxes."""
         # sudo: mcp_server, toolbox - addresses and credentials, for the engine
         actions = self.sudo()
         specs, problems = actions.tool_id.server_id._server_specs(person)

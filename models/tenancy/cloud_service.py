@@ -80,7 +80,7 @@ class CloudService(models.Model):
         return managed if True in value else ["!", *managed]
 
     def write(self, vals):
-        """In another workspace others manage its servers: what is secret about them stays behind."""
+        """Leave behind what is secret about its servers when it moves: in another workspace others manage them."""
         if "workspace_id" not in vals:
             return super().write(vals)
         # sudo: mcp_server - switched-off ones too; emptied only

@@ -705,7 +705,7 @@ class AiTurn(models.Model):
         return True
 
     def _set_lock_timeout(self, value):
-        """For the rest of the transaction."""
+        """Set it for the rest of the transaction."""
         self.env.cr.execute("SELECT set_config('lock_timeout', %s, true)", [value])
 
     def _leave_stop(self):
@@ -838,7 +838,7 @@ class AiTurn(models.Model):
         return self.call_ids.filtered(lambda call: call.approval == "pending" and not call.outcome)
 
     def _open_questions(self):
-        """Those that the turn waits for."""
+        """Questions that the turn waits for."""
         calls = self.call_ids.filtered(lambda call: not call.outcome)
         return calls.question_ids.filtered(lambda asked: not asked.action and not asked.is_held)
 
@@ -1111,7 +1111,7 @@ class AiTurn(models.Model):
         return len(old)
 
     def _forget_events(self):
-        """Of turns that are over: their streams tell the end only."""
+        """Delete events of turns that are over: their streams tell the end only."""
         self.env.cr.execute(
             """
             WITH old AS (

@@ -142,7 +142,7 @@ class AiTurn(models.Model):
         )
 
     def _language_name(self):
-        """In English, as models know it: ``Chinese, Traditional (TW) / 繁體中文 (台灣)``."""
+        """Language in English, as models know it: ``Chinese, Traditional (TW) / 繁體中文 (台灣)``."""
         lang = self.env["res.lang"].with_context(lang="en_US")
         return lang._get_data(code=self._language()).name or ""
 
@@ -337,7 +337,7 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ the turns before it
 
     def _earlier_turns(self):
-        """Those of the conversation that this turn goes on from, the latest first."""
+        """Turns of the conversation that this one goes on from, the latest first."""
         return self.search(
             [
                 ("channel_id", "=", self.channel_id.id),

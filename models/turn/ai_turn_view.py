@@ -328,7 +328,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _unseen_in(self, channels):
-        """Those of these conversations with an answer that the caller has not seen."""
+        """Conversations among these with an answer that the caller has not seen."""
         # sudo: ai_turn - see `_has_unseen`
         return self.sudo().search(self._unseen_domain(channels)).channel_id.sudo(False)
 

@@ -336,7 +336,7 @@ class ToolCall(models.Model):
         return Verdict(kind="ask")
 
     def _grant_subject(self):
-        """As `CallableMixin._grant_subject`, of a call on records: its tool, on this model."""
+        """Subject as `CallableMixin._grant_subject`, of a call on records: its tool, on this model."""
         given, tool = self.arguments or {}, self._record_tool()
         named = [tool.name, given.get("model"), given.get("action")]
         model = self.env.get(given.get("model"))
@@ -545,7 +545,7 @@ class ToolCall(models.Model):
         return self._changes_of_answer().filtered(lambda one: one.id < self.id)
 
     def _changes_after(self):
-        """Those behind it, which may wait."""
+        """Changes behind it, which may wait."""
         return self._changes_of_answer().filtered(lambda one: one.id > self.id)
 
     def _changes_of_answer(self):

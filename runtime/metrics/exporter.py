@@ -93,8 +93,8 @@ def _emptied(folder: Path) -> TextIO:
 
 
 def _own_folder() -> Path:
-    """Of the processes that this one sees: their numbers mean nothing on another host, nor in another container, be it
-    called the same.
+    """Folder of the processes that this one sees: their numbers mean nothing on another host, nor in another
+    container, be it called the same.
     """
     name = f"{socket.gethostname()}-{_namespace()}"
     return Path(config["data_dir"]) / "woow_ai_metrics" / name

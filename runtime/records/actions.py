@@ -68,7 +68,7 @@ def _send(reach, orders, _given):
 
 
 def _send_invoice(reach, moves, _given):
-    """By email only: what else a customer has chosen, such as an electronic invoice, asks other services."""
+    """Send by email only: what else a customer has chosen, such as an electronic invoice, asks other services."""
     _check_addresses(reach, moves)
     reach.env["account.move.send"]._generate_and_send_invoices(
         moves, sending_methods=["email"], extra_edis={}
@@ -118,7 +118,7 @@ def _post(_reach, moves, _given):
 
 
 def _pay(reach, moves, given):
-    """As the dialog does; what is not said is what it proposes."""
+    """Pay as the dialog does; what is not said is what it proposes."""
     Register = reach.env["account.payment.register"].with_context(
         active_model=moves._name, active_ids=moves.ids, dont_redirect_to_payments=True
     )

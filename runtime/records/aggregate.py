@@ -298,7 +298,7 @@ class Currencies:
         return keys
 
     def name(self, spec):
-        """Of the one currency of a measure, ``""`` where it has none or several."""
+        """Name of the one currency of a measure, ``""`` where it has none or several."""
         return self._of(spec, {})[0] if spec in self._fields and not self._is_split(spec) else ""
 
     def _is_split(self, spec):
@@ -352,7 +352,7 @@ def _name(currency):
 
 
 def _id(value):
-    """Of a group's value, as `formatted_read_group` gives it."""
+    """Id in a group's value, as `formatted_read_group` gives it."""
     return value[0] if value else False
 
 

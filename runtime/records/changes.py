@@ -200,7 +200,7 @@ class Changes:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def _plain_pairs(self, model, changed):
-        """Without what differs in nothing that is compared, such as one moment from the last one."""
+        """Leave out what differs in nothing that is compared, such as one moment from the last one."""
         elapsed = self._elapsed(model, {name: new for name, (_old, new) in changed.items()})
         for name, (old, new) in changed.items():
             if name in elapsed:
@@ -368,7 +368,7 @@ class Changes:
         ]
 
     def _readable(self, found, kind):
-        """Of each model so many; the others, and what the person may not read, are counted."""
+        """Records of each model, so many; the others, and what the person may not read, are counted."""
         counts = Counter()
         for model, record_id, row in found:
             if model in LIVE or (model, record_id) in self._told_as_messages | self._of_pictures:

@@ -278,7 +278,7 @@ def change_activity(reach, given):
 
 
 def _plan(reach, given):
-    """By when, and by whom."""
+    """Deadline of an activity, and the person who has it."""
     plan = {}
     if given.get("date"):
         Activity = reach.env["mail.activity"]
@@ -290,7 +290,7 @@ def _plan(reach, given):
 
 
 def _activities(reach, record):
-    """Those that are open, as far as the person may read them."""
+    """Activities that are open, as far as the person may read them."""
     Activity = reach.env["mail.activity"]
     if "activity_ids" not in record._fields or not Activity.has_access("read"):
         return Activity.browse()

@@ -45,7 +45,7 @@ def column(reach, model, name):
 
 
 def told(reach, records, column, limit, start=0):
-    """As `values.column`; what a relation leads to is told only where the person may read that record."""
+    """Value as of `values.column`; what a relation leads to is told only where the person may read that record."""
     if not column.steps:
         return values.column(reach, records, column.field, limit, start)
     reached, closed = {one.id: one for one in records}, set()
@@ -74,7 +74,7 @@ def told(reach, records, column, limit, start=0):
 
 
 def described(reach, column):
-    """As `values.described`; its label says what leads there."""
+    """Description as of `values.described`; its label says what leads there."""
     found = values.described(reach, column.model, column.field)
     labels = [one._description_string(reach.env) for one in column.steps]
     return {**found, "name": column.name, "label": " / ".join([*labels, found["label"]])}

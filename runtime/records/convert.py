@@ -22,7 +22,7 @@ def is_picture(field):
 
 
 def literal(text):
-    """For ``=ilike``: nothing of the text is a wildcard."""
+    """Text for ``=ilike``: nothing of it is a wildcard."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 

@@ -33,7 +33,7 @@ def _model(reach, name):
 
 
 def _field(model, name):
-    """With its values where they are a list; what computes them is not run for each turn."""
+    """Field with its values where they are a list; what computes them is not run for each turn."""
     values_of = getattr(model._fields[name], "selection", None)
     return known.field(
         name, [key for key, _label in values_of] if isinstance(values_of, list) else ()

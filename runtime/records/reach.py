@@ -275,7 +275,7 @@ class Reach:
             return {one.id: f"#{one.id}" for one in readable}
 
     def named_as(self, record):
-        """As results tell a record: ``Azure Interior (7)``."""
+        """Name as results tell a record: ``Azure Interior (7)``."""
         return f"{self.names_of(record).get(record.id, f'#{record.id}')} ({record.id})"
 
     # ------------------------------------------------------------ conditions
@@ -380,7 +380,7 @@ class Reach:
         return sorted(set(self.names_of(some).values()))
 
     def _by_id(self, comodel, value):
-        """Of ``7``, ``"7"``, ``"Azure Interior (7)"`` as results tell it, where that is its name, and “me”."""
+        """Record of ``7``, ``"7"``, ``"Azure Interior (7)"`` as results tell it, where that is its name, and “me”."""
         if value == ME and comodel._name in MINE:
             return MINE[comodel._name](self.env.user)
         number = value
@@ -398,7 +398,7 @@ class Reach:
         return found.ids if value.strip() in told else []
 
     def _by_name(self, comodel, name, operator):
-        """In the person's language, else in another one: exactly, else in part."""
+        """Find by the name in the person's language, else in another one: exactly, else in part."""
         comodel = comodel.with_context(active_test=False)
         ways = [(operator, name)]
         if operator in EXACT:
@@ -410,7 +410,7 @@ class Reach:
         return []
 
     def _named(self, model, operator, value):
-        """By what Odoo finds a record's name by, as far as it is within reach."""
+        """Find by what Odoo finds a record's name by, as far as it is within reach."""
         names = model._rec_names_search or ([model._rec_name] if model._rec_name else [])
         known = self.fields(model)
         names = [name for name in names if name in known and known[name].type in ("char", "text")]

@@ -188,7 +188,7 @@ def counted(total):
 
 
 def _fetched(records, wanted):
-    """With what is shown in memory, and nothing else: Odoo would read every other column beside the first."""
+    """Fetch what is shown, and nothing else: Odoo would read every other column beside the first."""
     records = records.with_context(prefetch_fields=False)
     own = dict.fromkeys((*one.steps, one.field)[0].name for one in wanted)
     with contextlib.suppress(

@@ -37,7 +37,7 @@ class OdooTokens:
         return await self._of(key, lambda found: found._token_set() if found else None)
 
     async def save(self, key, token_set):
-        """Of who held the lock for too long, and lost it to somebody else, nothing is kept."""
+        """Store the tokens, but not of who held the lock for too long, and lost it to somebody else."""
         owner = _owner.get()
 
         def keep(found):

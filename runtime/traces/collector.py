@@ -60,7 +60,7 @@ def end() -> None:
 
 
 def state() -> str:
-    """As this process knows it."""
+    """State as this process knows it."""
     if not settings.get().traces:
         return OFF
     if packages.missing(packages.TRACES):

@@ -155,7 +155,7 @@ def is_full(page: list[Event]) -> bool:
 
 
 def open_turns(dbname: str, turns: list[int]) -> set[int]:
-    """Those that have not ended."""
+    """Turns that have not ended."""
     statement = """
         SELECT id FROM woow_paas_platform_ai_turn
          WHERE id = ANY(%s) AND state NOT IN ('done', 'failed', 'stopped')

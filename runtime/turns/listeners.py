@@ -18,7 +18,7 @@ STREAMS_OF_ONE = 24  # of one person in a threaded server; and a quarter of all 
 
 
 class _Registry:
-    """Those of one process id."""
+    """Listeners of one process id."""
 
     def __init__(self):
         self.lock = threading.RLock()  # held for moments only

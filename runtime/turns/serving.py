@@ -63,8 +63,9 @@ def _is_master() -> bool:
 
 
 def _follow_workers() -> None:
-    """Of the databases that Odoo's master has loaded, each HTTP worker listens from its start, and sees that the
-    gevent process has them, too."""
+    """Let each HTTP worker listen from its start to the databases that Odoo's master has loaded, and see that
+    the gevent process has them, too.
+    """
     started = server.WorkerHTTP.start
     if hasattr(started, "__wrapped__"):
         return

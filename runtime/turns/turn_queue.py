@@ -169,13 +169,13 @@ class TurnQueue:
             raise
 
     def close(self) -> None:
-        """Of the thread that calls `heartbeat`."""
+        """Close the connection of the thread that calls `heartbeat`."""
         if self._line is not None:
             self._line.close()
             self._line = None
 
     def _renew(self, env, claim: Claim) -> None:
-        """Of a turn that this transaction has locked."""
+        """Extend the lease of a turn that this transaction has locked."""
         env.cr.execute(
             "UPDATE woow_paas_platform_ai_turn"
             " SET lease_until = now() AT TIME ZONE 'UTC' + %s * interval '1 second' WHERE id = %s",

@@ -120,14 +120,14 @@ class Channel:
         return self._is_heard
 
     def state(self) -> Literal["heard", "starting", "deaf"]:
-        """For monitors."""
+        """State for monitors."""
         if self._is_heard:
             return "heard"
         is_new = time.monotonic() - self._begun_at < ECHO
         return "starting" if self._thread is None or is_new else "deaf"
 
     def reason(self) -> str | None:
-        """For monitors: why this process is deaf, None where it is not."""
+        """Reason for monitors why this process is deaf, None where it is not."""
         if self.state() != "deaf":
             return None
         return (self._reason or UNKNOWN).code

@@ -176,7 +176,7 @@ def of(exc: BaseException, reader: sentences.Reader) -> ApiError:
 
 
 def logged(exc: BaseException, reader: sentences.Reader, path: str) -> ApiError:
-    """As `of`, with the cause in the log.
+    """Error as of `of`, with the cause in the log.
 
     :param path: of the request
     """

@@ -19,7 +19,7 @@ LOOK_AGAIN = 0.03, 0.08  # s between two looks into a pool that is full
 
 
 class PoolTimeout(PoolError, ServiceUnavailable):
-    """For code the pool is full, for HTTP it is 503 `busy` with Retry-After."""
+    """Full pool: `PoolError` for code, 503 `busy` with Retry-After for HTTP."""
 
     def __init__(self):
         busy = ApiError.busy(sentences.in_language(page_language(), NO_CONNECTION))

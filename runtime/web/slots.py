@@ -53,7 +53,7 @@ def at_most(seconds: float) -> float:
 
 
 class Slots:
-    """Those of one database, as this process sees them."""
+    """Slots of one database, as this process sees them."""
 
     def __init__(self, dbname: str):
         self._dbname = dbname

@@ -145,7 +145,7 @@ class _Reader:
         )
 
     def _without_entries(self, problem: str) -> ServerFile:
-        """Of a file that is no TOML: all as before, and MCP off if its own head says so."""
+        """Contents of a file that is no TOML: all as before, and MCP off if its own head says so."""
         head = _FIRST_ENTRY.split(self._source, maxsplit=1)[0]
         try:
             mcp = tomllib.loads(head).get("mcp", {})
@@ -321,7 +321,7 @@ class _Reader:
             raise self._error("env_config", "mounts must be a list of “/here:/there:ro”")
 
     def _checked(self, table: Any, kinds: Mapping[str, type]) -> dict[str, Any]:
-        """With variables put in; keys and types as they must be."""
+        """Entry with variables put in; keys and types as they must be."""
         if not isinstance(table, dict):
             raise self._error("mcp", "must be a table")
         for key, value in table.items():
@@ -378,7 +378,7 @@ class _Reader:
         return ServerFileError(f"{self._name}, line {self._line(key)}: {key} {problem}.")
 
     def _line(self, key: str) -> int:
-        """Of the key in the entry that is read, else of the entry's head."""
+        """Line of the key in the entry that is read, else of the entry's head."""
         head, entry = 1, -1
         for number, line in enumerate(self._source.splitlines(), 1):
             if re.match(rf"\s*\[\[\s*mcp\.{self._table}\s*\]\]", line):

@@ -256,7 +256,7 @@ def _of_workspace(release: FileServer, workspace: str) -> FileServer:
 
 
 def _folders(release: FileServer, text: str, base: str) -> tuple[str, ...]:
-    """As they really are, links followed; the operator's own where none is given.
+    """Folders as they really are, links followed; the operator's own where none is given.
 
     :param base: what names without a path are below
     """

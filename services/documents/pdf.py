@@ -23,7 +23,7 @@ def read(data: bytes) -> tuple[int, Iterator[str]]:
 
 
 def _text_of(document: pypdfium2.PdfDocument, number: int) -> str:
-    """Of one page; a page that is damaged has none."""
+    """Text of one page; a page that is damaged has none."""
     try:
         page = document[number]
         text = page.get_textpage()

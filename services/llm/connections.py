@@ -24,7 +24,7 @@ STALE = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError, httpx.Clo
 
 
 class Connections:
-    """Of one event loop."""
+    """Connections of one event loop."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple, _Line] = {}
@@ -82,7 +82,7 @@ class _Line(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def aclose(self) -> None:
-        """Of a client that ends."""
+        """Do nothing: a client that ends leaves the line open."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """An endpoint may close a kept connection at any time: what met one is sent again on another one.

@@ -36,7 +36,7 @@ def host_of(base_url: str) -> str:
 
 
 def provider_of(base_url: str) -> str:
-    """As the conventions want it, "openai" also for those that only speak like it.
+    """Provider as the conventions name it, "openai" also for those that only speak like it.
 
     >>> provider_of("https://api.mistral.ai/v1"), provider_of("http://localhost:11434/v1")
     ('mistral_ai', 'openai')

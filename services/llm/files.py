@@ -207,7 +207,7 @@ def picture(file: File) -> dict[str, str]:
 
 
 def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Those of a result's attachments (see `content`) that a model can see.
+    """Pictures among a result's attachments (see `content`) that a model can see.
 
     :param attachments: ``[{"name", "mimetype", "data"}]``
     """

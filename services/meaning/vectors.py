@@ -33,7 +33,7 @@ OnState = Callable[[LlmSpec, LlmError | None], None]
 
 
 class Vectors:
-    """Of one event loop. Databases, endpoints, keys and models share nothing.
+    """Vectors of one event loop. Databases, endpoints, keys and models share nothing.
 
     :param on_state: told of each failure, and when an embedding model answers for the first time, again or still
     """
@@ -116,7 +116,7 @@ class Vectors:
                     self._keep(_mark(key, one), vector)
 
     async def _embed(self, spec: LlmSpec, texts: Sequence[str], timeout: float) -> list[array]:
-        """As `embeddings.embed`; how it went is told, and a failure is followed by a pause."""
+        """Embed as `embeddings.embed`; how it went is told, and a failure is followed by a pause."""
         key = _key(spec)
         try:
             made = await embeddings.embed(spec, texts, self._connections, timeout)

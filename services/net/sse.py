@@ -114,7 +114,7 @@ class Decoder:
 
 
 def _cut(line: bytes | bytearray, start: int) -> bytes | bytearray:
-    """Without its beginning; a large line is not copied."""
+    """Cut the beginning off; a large line is not copied."""
     if isinstance(line, bytes):
         return line[start:]
     del line[:start]

@@ -15,7 +15,7 @@ _PREFIX = "#/components/schemas/"
 
 
 class Components:
-    """Those of a document, each looked at once."""
+    """Components of a document, each looked at once."""
 
     def __init__(self, document: Mapping[str, Any]):
         self._modern = str(document.get("openapi", "")).startswith("3.1")

@@ -59,7 +59,7 @@ def _yaml(written: str) -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):
-        """Without aliases: a few lines of them stand for gigabytes."""
+        """Loader without aliases: a few lines of them stand for gigabytes."""
 
         def compose_node(self, parent, index):
             if next(nodes) > MAX_VALUES:

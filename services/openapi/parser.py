@@ -139,7 +139,7 @@ def _operation(document, components, path, method, described, shared) -> Operati
 
 
 def _parameters(document, *lists) -> list[Mapping[str, Any]]:
-    """Those of the path and the operation; the operation's own win."""
+    """Parameters of the path and the operation; the operation's own win."""
     found = {}
     for parameter in (_resolved(document, item) for items in lists for item in items):
         name, location = parameter.get("name"), parameter.get("in")

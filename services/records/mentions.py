@@ -24,7 +24,7 @@ def distinct(refs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
 
 
 def best(groups: Iterable[Sequence[Mention]], query: str) -> list[Mention]:
-    """Those to offer: whose names begin so before the others, those of several models by turns.
+    """Records to offer: whose names begin so before the others, those of several models by turns.
 
     :param groups: of each model, the best first
     """

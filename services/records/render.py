@@ -15,7 +15,7 @@ SURE = 15  # digits of a float that are no noise
 
 
 def number(value: float, digits: int = 0) -> str:
-    """As people write it, exact and without an exponent.
+    """A number as people write it, exact and without an exponent.
 
     :param digits: after the point, at least
 

@@ -43,7 +43,7 @@ def render(source: str, *, breaks: bool = False) -> str:
 
 
 async def rendered(source: str) -> str:
-    """As `render`; what is long does not hold up the loop."""
+    """HTML as of `render`; what is long does not hold up the loop."""
     return render(source) if len(source) <= AT_ONCE else await large.beside(render, source)
 
 

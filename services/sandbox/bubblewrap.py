@@ -261,7 +261,7 @@ def _places(path: Path) -> list[Path]:
 
 
 def _own_settings(environment: Mapping[str, str]) -> Iterable[Path]:
-    """Of this user, for what fetches packages: where from, and with which key."""
+    """Settings of this user for what fetches packages: where from, and with which key."""
     if home := environment.get("HOME"):
         yield from (Path(home, ".npmrc"), Path(home, ".config/uv"))
 

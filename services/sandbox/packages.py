@@ -43,7 +43,7 @@ def program(box: SandboxSpec) -> str:
 
 
 def _only_program(box: SandboxSpec) -> str:
-    """As `npx` finds it."""
+    """Find the program as `npx` does."""
     name = box.package.rpartition("@")[0]
     own = name.rpartition("/")[2]
     try:

@@ -97,7 +97,7 @@ class FakeMcp:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """As a killed process: every connection and session is gone."""
+        """Stop as a killed process: every connection and session is gone."""
         if self._server:
             self._server.close()
         for writer in list(self._writers):
@@ -255,7 +255,7 @@ class FakeMcp:
         return None
 
     async def _reply_modern(self, message, headers, reader, writer) -> None:
-        """Without a session: `counts` go by the credential. A client that closes has cancelled."""
+        """Reply without a session: `counts` go by the credential. A client that closes has cancelled."""
         self.last_id = message["id"]
         session = headers.get("authorization", "")
         work = asyncio.ensure_future(self._reply(message, session, headers, writer))

@@ -94,7 +94,7 @@ class Lookup:
 
     @property
     def function(self) -> dict[str, Any]:
-        """Of `FIND`, with the catalogue."""
+        """Definition of `FIND`, with the catalogue."""
         room = definition.MAX_DESCRIPTION - len(FIND.description) - 2
         return definition.own(FIND, f"{FIND.description}\n\n{self.catalog(room)}")
 
@@ -108,7 +108,7 @@ class Lookup:
 
     @property
     def meanings(self) -> list[str]:
-        """Of each tool, what is held against the meaning of a query."""
+        """Texts of the tools that are held against the meaning of a query."""
         return [
             f"{tool.name}: {text.one_line(f'{tool.title} {tool.description}', MEANING)}"
             for tool in self._tools

@@ -128,7 +128,7 @@ def stem(word: str) -> str:
 
 
 def _groups() -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Of each term the other terms of its groups; an English term is a stem."""
+    """Other terms of its groups for each term; an English term is a stem."""
     same: dict[str, dict[str, None]] = {}
     for line in _SAME.strip().splitlines():
         group = [one if _NO_BLANKS.match(one) else stem(one) for one in line.split()]

@@ -137,7 +137,7 @@ class TurnJournal(EventLog):
         raise AssertionError
 
     async def _until_known(self, attempted, claim, call_id, *args, interrupt, **options):
-        """As `_db`, of one try; where nobody heard its end, the call's row says whether it is over."""
+        """Run one try as `_db`; where nobody heard its end, the call's row says whether it is over."""
         try:
             return await self._db(attempted, claim, call_id, *args, interrupt=interrupt, **options)
         except Interrupted as error:

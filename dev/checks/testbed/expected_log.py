@@ -12,7 +12,7 @@ def expect(log_name: str, pattern: str) -> None:
 
 
 def expected_patterns(log_name: str) -> tuple[str, ...]:
-    """What tests said to expect in this log."""
+    """Patterns that tests said to expect in this log."""
     if not EXPECTED_LOG.exists():
         return ()
     rows = (line.split("\t", 1) for line in EXPECTED_LOG.read_text().splitlines())

@@ -25,7 +25,7 @@ class Sessions:
         self._sessions: dict[str, httpx.Client] = {}
 
     def shell(self, code: str) -> Any:
-        """What the code assigns to ``result`` in this Odoo."""
+        """Value that the code assigns to ``result`` in this Odoo."""
         raise NotImplementedError
 
     def login(self, login: str, password: str | None = None) -> httpx.Client:

@@ -121,7 +121,7 @@ def _texts(tool: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """In no order that matters, however deep they are."""
+    """Strings in no order that matters, however deep they are."""
     left = [value]
     while left:
         value = left.pop()

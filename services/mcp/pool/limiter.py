@@ -12,7 +12,7 @@ from .breaker import Breaker, counts
 
 
 def server_capacity() -> FairSemaphore:
-    """For the requests to one server."""
+    """Semaphore for the requests to one server."""
     return FairSemaphore(const.MAX_IN_FLIGHT, const.MAX_IN_FLIGHT_OF_ONE)
 
 

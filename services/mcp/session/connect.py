@@ -114,7 +114,7 @@ def _is_modern_only(error: EngineError) -> bool:
 
 
 def _what_failed(failures: list[tuple[Variant, EngineError]]) -> EngineError:
-    """With one transport report the oldest revision's error; with several none is conclusive, so list them all."""
+    """Choose the oldest revision's error of one transport; of several none is conclusive, so list them all."""
     if not failures:
         return ConfigError(_lt("No revision of the protocol supports this transport."))
     if len({variant[1] for variant, _ in failures}) == 1:

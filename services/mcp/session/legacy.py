@@ -79,7 +79,7 @@ class LegacySession(Session):
     # ------------------------------------------------------------ connection
 
     def _connection(self) -> dict[str, Any]:
-        """For `create_session`, which changes the dict it gets: so a new one each time."""
+        """Arguments of `create_session`, which changes the dict it gets: so a new one each time."""
         return {
             "transport": self._transport,
             "url": self.spec.url,
@@ -258,7 +258,7 @@ def _load() -> tuple[Any, Any]:
 
 
 def _quieten_libraries() -> None:
-    """They log URLs, session ids and bodies."""
+    """Silence libraries that log URLs, session ids and bodies."""
     for name in ("httpx", "httpcore", "mcp", "client"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:

@@ -379,7 +379,7 @@ def _failed(line: bytearray, error: EngineError) -> dict[str, Any] | None:
 
 
 async def _lines(stdout: asyncio.StreamReader, intake: Intake) -> AsyncIterator[bytearray]:
-    """They end where one is larger than the cap."""
+    """Read lines until one is larger than the cap."""
     rest, number = bytearray(), 0
     try:
         while chunk := await stdout.read(large.SMALL):

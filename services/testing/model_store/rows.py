@@ -140,7 +140,7 @@ class Turn:
         return [call for call in self.calls if not call.outcome]
 
     def open_questions(self) -> list[Question]:
-        """Those that the turn waits for."""
+        """Questions that the turn waits for."""
         return [
             question
             for call in self.open_calls()

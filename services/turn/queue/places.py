@@ -46,7 +46,7 @@ class Places:
             self._doubted -= doubted
 
     def _free(self, name: str, running: dict[str, int]) -> int:
-        """Those that nobody has, and nobody who goes first waits for."""
+        """Places that nobody has, and nobody who goes first waits for."""
         free = self._capacity - sum(running.values()) - self._asked
         mine, ahead, is_before_me = running.get(name, 0), 0, True
         for other in self._refused:

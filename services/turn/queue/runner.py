@@ -215,7 +215,7 @@ class Runner:
         return await self._lines[key].run(person, method, *args, interrupt=interrupt)
 
     async def db(self, name: str, method, *args):
-        """As `once`; while PostgreSQL is away, try again for the time of a lease.
+        """Run as `once`; while PostgreSQL is away, try again for the time of a lease.
 
         :raises ConnectionError: it is still away
         """
@@ -272,7 +272,7 @@ class Runner:
             self.queues[name].look()
 
     async def _end_all(self, timeout: float) -> None:
-        """As `drain`; what still runs then is cut while there is a loop on which it can clean up."""
+        """Drain all; what still runs then is cut while there is a loop on which it can clean up."""
         await self.drain(timeout)
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:

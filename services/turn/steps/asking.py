@@ -39,7 +39,7 @@ class Asking(Step):
                 await self._fall_back(instead, error)
 
     async def _fall_back(self, instead: LlmSpec, error: LlmError) -> None:
-        """On disk before the other one is asked: whoever takes the turn up goes on there."""
+        """Put it on disk before the other one is asked: whoever takes the turn up goes on there."""
         self.progress.llm_faults.append(failover.fault(self.llm, error))
         self.progress.llm, self.progress.found_protocol = instead.id, ""
         self.llm, self.host = instead, dialect.host_of(instead.base_url)
