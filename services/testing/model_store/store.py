@@ -204,18 +204,18 @@ class ModelStore(TurnQueue):
         call.questions.append(question)
         return question
 
-    def ask(self, claim: Claim, call_id: str, asked, limit: float) -> dict | None:
+    def ask(self, claim: Claim, call_id: str, request, seconds: float) -> dict | None:
         call = self.call(self.held(claim), call_id)
         held = [question for question in call.questions if question.is_held]
-        same = [q for q in held if not q.action and q.asked == asked]
+        same = [q for q in held if not q.action and q.asked == request]
         if not same and len(held) >= elicitation.MAX_ROUNDS:
             return None
-        question = same[0] if same else self._put(call, "", "form", asked, is_held=True)
+        question = same[0] if same else self._put(call, "", "form", request, is_held=True)
         return question_event(question)
 
-    def take_answer(self, claim: Claim, question: str, is_late: bool):
+    def take_answer(self, claim: Claim, question_id: str, is_late: bool):
         turn = self.held(claim)
-        found = next(q for call in turn.calls for q in call.questions if q.id == question)
+        found = next(q for call in turn.calls for q in call.questions if q.id == question_id)
         if is_late and not found.action:
             found.action, found.answered_at = "expired", self.now()
         if not found.action:
