@@ -76,11 +76,8 @@ def _resumes_by_name(self, origin, _find=tools.TurnTools.find):
     return self.resolve(f"alias{origin[1]}") or _find(self, origin)
 
 
-def _fits_whatever_runs(self, row, call, _may_start=Database._may_start):
-    tool = row.tool and tools.ToolSpec(
-        id=row.origin[0], server_id=0, name="", alias="", definition=row.origin[1]
-    )
-    return _may_start(self, row, specs.ToolCall(id=call.id, alias="", round=1, tool=tool))
+def _fits_whatever_runs(self, row, _origin, _may_start=Database._may_start):
+    return _may_start(self, row, row.origin)
 
 
 def _runs_beside_a_younger(self, turn):
@@ -213,8 +210,9 @@ def _forgets_wishes(self):
     self.wishes.clear()
 
 
-def _starts_what_was_approved(self, row, call, _may_start=Database._may_start):
-    return specs.Verdict(kind="run") if row.approval == "approved" else _may_start(self, row, call)
+def _starts_what_was_approved(self, row, origin, _may_start=Database._may_start):
+    is_approved = row.approval == "approved"
+    return specs.Verdict(kind="run") if is_approved else _may_start(self, row, origin)
 
 
 def _writes_without_a_lease(self, batch):
