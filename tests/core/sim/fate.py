@@ -2,6 +2,8 @@
 
 from services.turn.queue.runner import DRAIN_TIMEOUT
 
+HORIZON = 60.0  # s; what goes wrong does so before, then all is well
+
 # The next thing after a call may start is its effect, so that is where standing still is worst.
 PAUSES = (
     *["begin_call"] * 4,

@@ -408,7 +408,7 @@ MUTANTS = {
     ),
     "a heartbeat tells no loss": (
         "a_lost_turn_is_dropped",
-        119,
+        65,
         (Database, "heartbeat", _tells_no_loss),
     ),
     "a heartbeat tells no Stop": (
@@ -423,7 +423,7 @@ MUTANTS = {
     ),
     "a Stop beside a locked row is forgotten": (
         "stop_is_never_lost",
-        71,
+        76,
         (Database, "apply_stops", _forgets_wishes),
     ),
     "a runner gives back what it runs": (
@@ -453,7 +453,7 @@ MUTANTS = {
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",
-        129,
+        151,
         (Database, "append", _writes_without_a_lease),
     ),
     "a change is made without a look at what was shown": (

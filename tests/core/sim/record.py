@@ -125,7 +125,7 @@ class Record:
             self.sent_early.append((database.name, change.call.id, change.call.started))
 
     def observe_change(self, database, change):
-        """What a call writes is what its person has allowed, if anybody was asked."""
+        """Compare what a call writes with what its person has allowed, if anybody was asked."""
         call = change.call
         seen = self.shown.get((database.name, call.id))
         was, now = database.records[change.record].value, change.value
@@ -139,6 +139,8 @@ class Record:
         for name, database in self.databases.items():
             for turn in database.turns.values():
                 owner = self._process(turn.owner)
+                if not any(process.sweeps() for process in self.processes):
+                    continue
                 if turn.state == "running" and owner and not owner.runs_turn(name, turn):
                     seen["held", owner, name, turn.id, turn.epoch] = self.held_in_vain
             for process in self.alive():

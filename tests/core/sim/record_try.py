@@ -103,12 +103,12 @@ class Try:
         self.roll_back()
 
     def goes_on(self):
-        """When its locks may be gone, at the earliest."""
+        """Moment at which its locks may be gone, at the earliest."""
         paused = min(self.process.paused_until, self.idle_until())
         return max(self.due, paused, self.world.now) + SHORTEST
 
     def idle_until(self):
-        """When PostgreSQL ends it, should its process stand still."""
+        """Moment at which PostgreSQL ends it, should its process stand still."""
         return self.due + self.interrupt.limit + self.interrupt.GRACE
 
     def end_idle(self):

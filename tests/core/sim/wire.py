@@ -3,6 +3,7 @@
 import functools
 
 from services.records.errors import TryAgain
+from services.turn.queue.heartbeat import BEATS
 
 from .record_try import Try
 
@@ -58,6 +59,15 @@ class Connection:
         finally:  # also of a claim whose answer is lost, before anything else happens
             self._world.observe_claims(self._database)
 
+    def sweep(self):
+        try:
+            return self._call("sweep")
+        except ConnectionError:
+            world = self._world
+            rest = world.lease + world.lease / BEATS
+            self._process.rests_until = self._process.clock() + rest
+            raise
+
     def release(self, *args):
         if self._process.has_let_go(self.name):
             self._world.observe_giving_back(self._process, self._database)
@@ -84,7 +94,7 @@ class Connection:
         return self._try("perform_call", claim, call_id, events, interrupt)
 
     def _try(self, method, claim, call_id, events, interrupt):
-        """What the executor is to resume, step by step."""
+        """A `Try` that the executor resumes, step by step."""
         self._reach(method, (claim, call_id))
         return Try(
             self._world, self._process, self._database, method, claim, call_id, events, interrupt

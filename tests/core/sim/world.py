@@ -11,12 +11,12 @@ from services.testing import model_store
 
 from . import fate, people
 from .database import Database
+from .fate import HORIZON
 from .machine import lent_to
 from .process import Process
 from .record import SLOWEST, Record
 from .wire import Outage
 
-HORIZON = 60.0  # s; what goes wrong does so before, then all is well
 WATCH = 1.0  # s between two looks at what is held
 PATIENCE = 400.0  # s after which every turn must have ended
 
@@ -68,7 +68,7 @@ class World(Record):
         return self.rng.random() if self.plan.has_faults and not self.is_calm else 1.0
 
     def record_luck(self):
-        """As `luck`, of calls on records."""
+        """Luck of calls on records, see `luck`."""
         is_safe = self.is_calm or not self.plan.has_faults
         return 1.0 if is_safe else self.record_dice.random()
 
@@ -205,8 +205,6 @@ class World(Record):
         self.is_calm, self.slow_until = True, -1.0
         for outage in self.outages.values():
             outage.calm()
-        for process in self.processes:
-            process.resume()
         if not [process for process in self.alive() if not process.is_leaving]:
             self.start_process()
 
