@@ -23,6 +23,7 @@ from ..specs import CallResult, ToolCall, TurnProgress, Verdict
 from .asked import Asked
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
+from .ports import OutcomeUnknown, StoreGone
 
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 RECORDS = "records"  # the lane of what may take long: no other write waits for it
@@ -137,7 +138,10 @@ class TurnJournal(EventLog):
         raise AssertionError
 
     async def _until_known(self, attempted, claim, call_id, *args, interrupt, **options):
-        """Run one try as `_db`; where nobody heard its end, the call's row says whether it is over."""
+        """Run one try as `_db`; where nobody heard its end, the call's row says whether it is over.
+
+        :raises OutcomeUnknown: it cannot say so either
+        """
         try:
             return await self._db(attempted, claim, call_id, *args, interrupt=interrupt, **options)
         except Interrupted as error:
@@ -146,9 +150,14 @@ class TurnJournal(EventLog):
             lost = ConnectionLost(has_left=bool(interrupt.left))
         except ConnectionLost as error:
             lost = error
-        result, lost.losses = await self._db(
-            self.store.lose_call, claim, call_id, is_over=self._is_lost
-        )
+        try:
+            result, lost.losses = await self._db(
+                self.store.lose_call, claim, call_id, is_over=self._is_lost
+            )
+        except (LeaseLost, TurnGone, StoreGone, OutcomeUnknown):
+            raise
+        except Exception as error:  # it may be over, and nobody can say so
+            raise OutcomeUnknown(str(error)) from error
         if result is None:
             raise lost
         return result

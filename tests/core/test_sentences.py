@@ -294,7 +294,7 @@ def test_the_search_finds_them():
 
 # ------------------------------------------------------------ what people are told in worlds where everything fails
 
-DOUBLES = ("This call is denied: ", "Not wanted.")  # what stands for Odoo and for a server says
+DOUBLES = ("This call is denied: ", "Not done: ", "Not wanted.")  # of Odoo and of a server
 
 
 def told_in(seeds):

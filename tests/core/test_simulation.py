@@ -12,9 +12,10 @@ HERE = Path(__file__).parent
 FRESH = 300  # worlds of each run
 
 
-def kept_seeds():
+def kept_seeds(has_records):
     lines = (HERE / "sim/seeds.txt").read_text().splitlines()
-    return [int(line.split()[0]) for line in lines if line.strip() and not line.startswith("#")]
+    kept = [line for line in lines if line.strip() and not line.startswith("#")]
+    return [int(line.split()[0]) for line in kept if ("without records:" in line) != has_records]
 
 
 def fresh_seeds():
@@ -25,14 +26,17 @@ def fresh_seeds():
     return range(first, first + FRESH)
 
 
-def assert_holds(seeds):
-    found = run.simulate(seeds)
+def assert_holds(seeds, has_records=True):
+    found = run.simulate(seeds, has_records)
     if found.failing:
-        pytest.fail(f"{found}\n{run.story(found.failing[0])}", pytrace=False)
+        pytest.fail(f"{found}\n{run.story(found.failing[0], has_records)}", pytrace=False)
 
 
-def test_worlds_that_once_failed():
-    assert_holds(kept_seeds())
+@pytest.mark.parametrize("has_records", [True, False])
+def test_worlds_that_once_failed(has_records):
+    seeds = kept_seeds(has_records)
+    assert seeds
+    assert_holds(seeds, has_records)
 
 
 @pytest.mark.timeout(300)  # s; 300 worlds take 10 of a core, and cores are shared

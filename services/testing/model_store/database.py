@@ -1,6 +1,6 @@
 """Acts of people, administrators and crons in the database."""
 
-from .rows import FINAL, NotPossible, Question, Server, Tool, Turn
+from .rows import FINAL, NotPossible, Question, Record, Server, Tool, Turn
 from .store import ModelStore, decided
 
 
@@ -63,7 +63,7 @@ class Database(ModelStore):
         self.wishes &= self.turns.keys()
 
     def decide_call(self, turn_id: int, call_id: str, decision: str, arguments=None) -> None:
-        """:param decision: approve_once or deny"""
+        """:param decision: approve_once, approve_always or deny"""
         turn = self._waiting(turn_id)
         call = next((call for call in turn.calls if call.id == call_id and call.is_pending), None)
         if call is None:
@@ -71,6 +71,8 @@ class Database(ModelStore):
         call.approval = "denied" if decision == "deny" else "approved"
         if arguments is not None and arguments != call.arguments:
             call.is_changed, call.arguments = True, arguments
+        if decision == "approve_always":
+            self.grants.add(self.grant_of(call))
         self.add(turn, [decided(call_id, decision)])
         self.go_on_when_decided(turn)
 
@@ -152,9 +154,14 @@ class Database(ModelStore):
 
     def add_tool(self, tool: Tool) -> Tool:
         """Add a tool, with its server."""
-        self.servers[tool.server.id] = tool.server
+        if tool.server is not None:
+            self.servers[tool.server.id] = tool.server
         self.tools[tool.id] = tool
         return tool
+
+    def add_record(self, number: int) -> None:
+        """Add a record without a value."""
+        self.records[number] = Record(id=number)
 
     def switch_tool(self, tool_id: int, is_active: bool) -> None:
         """Switch a tool on or off."""
@@ -174,6 +181,14 @@ class Database(ModelStore):
         """The server describes the tool in other words: what was asked for before is not made any more."""
         tool = self.tools[tool_id]
         tool.definition = str(int(tool.definition) + 1)
+
+    def write_record(self, number: int, value: str) -> None:
+        """Write a record by hand: a call that was to change it would make another change now."""
+        self.records[number].put(value)
+
+    def delete_record(self, number: int) -> None:
+        """Delete a record by hand."""
+        del self.records[number]
 
     def delete_tool(self, tool_id: int) -> None:
         """Delete a tool; its calls stay without it."""

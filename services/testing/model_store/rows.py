@@ -5,6 +5,9 @@ from typing import Any, Literal
 
 from ...specs import Outcome
 
+from ...events import result_of
+from ...specs import CallResult
+
 FINAL = ("done", "failed", "stopped")
 OPEN = ("queued", "running", "waiting")
 
@@ -25,25 +28,42 @@ class Server:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tool:
-    """`definition` changes with what the server says that the tool does; `policy` is auto, ask or never."""
+class Record:
+    """Row of the host's own; `version` grows with each write."""
 
     id: int
-    server: Server
+    value: str = ""
+    version: int = 0
+
+    def put(self, value: str) -> None:
+        self.value, self.version = value, self.version + 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Tool:
+    """`definition` changes with what the server says that the tool does; `policy` is auto, ask or never.
+
+    `records` is read or write for a tool on the host's own records, which has no server; an action may send something.
+    """
+
+    id: int
+    server: Server | None
     name: str
     alias: str = ""
     is_active: bool = True
     policy: str = "auto"
     definition: str = "1"
     is_harmless: bool = False
+    records: str = ""
+    is_action: bool = False
 
     @property
     def is_usable(self) -> bool:
-        return self.is_active and self.server.is_active
+        return self.is_active and (self.server is None or self.server.is_active)
 
     @property
     def may_repeat(self) -> bool:
-        return self.is_harmless and self.server.trust != "none"
+        return self.is_harmless and self.server is not None and self.server.trust != "none"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +92,7 @@ class Call:
     `origin` is the id and the definition of the tool that was asked for, `tool` and `server` the rows while they
     are there.
     `denied` says what a verdict was for.
+    `rehearsal` is what the person is shown of a change of records, `losses` how often its connection was lost.
     """
 
     id: str
@@ -80,6 +101,8 @@ class Call:
     server: Server | None
     origin: tuple[int, str] | None
     arguments: dict[str, Any]
+    round: int = 0
+    records: str = ""
     started: int = 0
     outcome: Outcome | Literal[""] = ""
     text: str = ""
@@ -89,10 +112,30 @@ class Call:
     ask_round: int = 0
     more: dict[str, Any] | None = None
     questions: list[Question] = field(default_factory=list)
+    rehearsal: dict[str, Any] | None = None
+    losses: int = 0
+
+    @property
+    def is_one_transaction(self) -> bool:
+        """All that it does happens in one transaction, or not at all; else its start is on disk before."""
+        is_action = self.tool is not None and self.tool.is_action
+        return bool(self.records) and not is_action and "impossible" not in (self.rehearsal or {})
 
     @property
     def is_pending(self) -> bool:
         return self.approval == "pending" and not self.outcome
+
+    @property
+    def result(self) -> CallResult:
+        return CallResult(outcome=self.outcome, text=self.text)
+
+    def told(self, events: list) -> list:
+        """These events, with the result that the call has kept in the place of any other."""
+        is_result = result_of(self.id).items()
+        return [
+            (seq, {**event, "outcome": self.outcome} if is_result <= event.items() else event)
+            for seq, event in events
+        ]
 
     def asked_now(self) -> list[Question]:
         """The questions with which it ended the last time."""

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
-from ...events import result_of
 from ...mcp.session import elicitation
 from ...mcp.session.elicitation import ElicitRequest, ElicitResult
 from ...specs import CallResult, ToolCall, TurnProgress, Verdict
 from ...turn.ports import Claim, Loaded
+from .record_calls import RecordCalls
 from .rows import Call, NumberTaken, Question, Turn
 from .turn_queue import TurnQueue
 
@@ -16,14 +16,22 @@ APPROVAL_TIME = 24 * 3600.0  # s that a turn waits for its person
 NOT_FINISHED = "The call was not finished."
 
 
-class ModelStore(TurnQueue):
-    """Implements `ports.Store`. :ivar tools: by id, those that exist"""
+class ModelStore(RecordCalls, TurnQueue):
+    """Implements `ports.Store`.
+
+    :ivar tools: by id, those that exist
+    :ivar grants: ``(user, tool, definition)`` of what a person has allowed for always
+    """
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.tools = {}
         self.servers = {}
+        self.grants = set()
         self._asked = 0
+
+    def close(self) -> None:
+        """It has no connection."""
 
     def request_of(self, turn: Turn):
         """Request of a turn, as the engine gets it; for tests that run an engine on the model."""
@@ -74,6 +82,8 @@ class ModelStore(TurnQueue):
                         server=call.server and self.servers.get(call.server.id),
                         origin=call.tool and (call.tool.id, call.tool.definition),
                         arguments=copied(call.arguments or {}),
+                        round=call.round,
+                        records=call.tool.records if call.tool else "",
                     )
                 )
 
@@ -122,21 +132,24 @@ class ModelStore(TurnQueue):
         self.renew(turn, claim)
         row = self.call(turn, call.id)
         if row.outcome:
-            return Verdict(kind="done", result=CallResult(outcome=row.outcome, text=row.text))
+            return Verdict(kind="done", result=row.result)
         is_cut = row.started not in (0, claim.epoch)
         if is_cut and not (row.tool and row.tool.may_repeat):
             return Verdict(kind="lost")
-        verdict = self._may_start(row, call)
+        verdict = self._may_start(row, call.tool and (call.tool.id, call.tool.definition))
         if is_cut and verdict.kind == "deny":
             return Verdict(kind="lost")
+        if verdict.kind == "run" and call.is_behind:
+            return Verdict(kind="held")
         if verdict.kind == "run":
-            row.started = claim.epoch
+            if not row.is_one_transaction:
+                row.started = claim.epoch
             return replace(verdict, arguments=copied(row.arguments) if row.is_changed else None)
         return verdict
 
-    def _may_start(self, row: Call, call: ToolCall) -> Verdict:
+    def _may_start(self, row: Call, origin: tuple[int, str] | None) -> Verdict:
         """Every switch and the decision, as they are now; a call of anything else than was asked for is denied."""
-        tool, origin = row.tool, call.tool and (call.tool.id, call.tool.definition)
+        tool = row.tool
         if row.origin is None and origin is None:  # there is no such tool, which the engine says
             return self._answers(row)
         if tool is None or row.origin is None:
@@ -147,10 +160,16 @@ class ModelStore(TurnQueue):
             return self._denied(row, "switched off")
         if tool.policy == "never" or row.approval in ("denied", "expired"):
             return self._denied(row, "not allowed")
-        if tool.policy == "ask" and row.approval != "approved":
-            row.approval = "pending"
-            return Verdict(kind="ask")
+        if (tool.policy == "ask" or row.rehearsal) and row.approval != "approved":
+            # Shown once, it is not done on the strength of an earlier “always”.
+            if row.rehearsal or self.grant_of(row) not in self.grants:
+                row.approval = "pending"
+                return Verdict(kind="ask")
+            row.approval = "granted"
         return self._answers(row)
+
+    def grant_of(self, row: Call) -> tuple:
+        return (row.turn.user, *row.origin)
 
     def _answers(self, row: Call) -> Verdict:
         """Start of a call that had ended with questions. An unanswered one is asked again."""
@@ -229,12 +248,7 @@ class ModelStore(TurnQueue):
         if not call.outcome:
             call.outcome, call.text = result.outcome, result.text
             close_questions(call)
-        is_result = result_of(call_id).items()
-        replayed = [
-            (seq, {**event, "outcome": call.outcome} if is_result <= event.items() else event)
-            for seq, event in events
-        ]
-        self.insert(turn, replayed)
+        self.insert(turn, call.told(events))
 
     def finish(self, claim: Claim, ending, events: list) -> None:
         turn = self.held(claim)

@@ -47,17 +47,36 @@ class ChatModel:
         world = self._world
         if not self._functions or step >= world.max_steps:
             return []
-        return [self._call() for _ in range(world.rng.choice((0, 1, 2, 2, 3)))]
+        offered = [function["function"]["name"] for function in self._functions]
+        on_records = [name for name in offered if self._box.resolve(name)[0].records]
+        of_servers = [name for name in offered if name not in on_records]
+        wanted = world.rng.choice((0, 1, 2, 2, 3)) if of_servers else 0
+        calls = [self._call(of_servers) for _ in range(wanted)]
+        if on_records:
+            dice = world.record_dice
+            calls += [self._on_record(on_records) for _ in range(dice.choice((0, 1, 1, 2)))]
+            dice.shuffle(calls)
+        return calls
 
-    def _call(self):
+    def _call(self, names):
         world, odd = self._world, self._world.rng.random()
-        name = world.rng.choice(self._functions)["function"]["name"]
+        name = world.rng.choice(names)
         if odd < 0.02:
             return "no_such_tool", "{}"
         if odd < 0.04:
             return name, "{"
-        token = world.new_token(self._journal.store.name, *self._box.resolve(name))
-        return name, json.dumps({"token": token})
+        return name, json.dumps({"token": self._token(name)})
+
+    def _on_record(self, names):
+        dice = self._world.record_dice
+        name = dice.choice(names)
+        tool, _ = self._box.resolve(name)
+        sends = tool.records == "write" and dice.random() < (0.6 if "action" in name else 0.1)
+        record = 1 if self._world.plan.is_crowded else dice.choice((1, 1, 2, 3))
+        return name, json.dumps({"token": self._token(name), "record": record, "sends": sends})
+
+    def _token(self, name):
+        return self._world.new_token(self._journal.store.name, *self._box.resolve(name))
 
 
 def _chunk(text="", call=None, finish_reason=None):

@@ -4,11 +4,15 @@ from services.errors import LeaseLost, TurnGone
 from services.testing import model_store
 from services.turn.ports import TurnsLocked
 
-WAITS_FOR_NOBODY = ("append", "heartbeat")
+WAITS_FOR_NOBODY = ("append", "heartbeat", "read_records", "rehearse_call")
 
 
 class Database(model_store.Database):
-    """:ivar locked: turns whose row another transaction keeps, until when"""
+    """
+    :ivar locked: turns whose row another transaction keeps, until when
+    :ivar tries: of calls on records, those whose transaction is open
+    :ivar hot: records that others keep changing, until when
+    """
 
     def __init__(self, world, name):
         super().__init__(
@@ -18,6 +22,8 @@ class Database(model_store.Database):
         )
         self._world = world
         self.locked = {}
+        self.tries = []
+        self.hot = {}
         self._is_releasing = False
 
     def request_of(self, turn):
@@ -26,14 +32,21 @@ class Database(model_store.Database):
     # ------------------------------------------------------------ locks of others
 
     def is_locked(self, turn_id):
-        return self.locked.get(turn_id, -1.0) > self.now()
+        return self.locked.get(turn_id, -1.0) > self.now() or self._try_on(turn_id) is not None
+
+    def _try_on(self, turn_id):
+        for tried in self.tries:
+            if tried.locks_turn and tried.claim.turn_id == turn_id:
+                return tried
+        return None
 
     def unlocked(self, method, arguments):
         """When a write of one turn goes on."""
         claim = arguments[0] if arguments else None
         if method in WAITS_FOR_NOBODY or not hasattr(claim, "turn_id"):
             return -1.0
-        return self.locked.get(claim.turn_id, -1.0)
+        tried = self._try_on(claim.turn_id)
+        return max(self.locked.get(claim.turn_id, -1.0), tried.goes_on() if tried else -1.0)
 
     def release(self, runner_id, keep=()):
         self._is_releasing = True
@@ -57,6 +70,39 @@ class Database(model_store.Database):
         if locked:
             raise TurnsLocked(locked, lost)
         return lost
+
+    # ------------------------------------------------------------ records
+
+    def keeper(self, record):
+        """The try that keeps the row of this record."""
+        return next((tried for tried in self.tries if tried.record == record), None)
+
+    def record_of(self, claim, call_id):
+        return self.call(self.turns[claim.turn_id], call_id).arguments["record"]
+
+    def version(self, record):
+        return self.records[record].version if record in self.records else None
+
+    def is_hot(self, record):
+        return self.hot.get(record, -1.0) > self.now()
+
+    def break_tries(self):
+        for tried in list(self.tries):
+            tried.break_off()
+
+    def begin_change(self, claim, call_id, interrupt):
+        change = super().begin_change(claim, call_id, interrupt)
+        if not change.is_over:
+            self._world.observe_start(self, change.call.turn, change.call, claim)
+        return change
+
+    def send(self, change, interrupt):
+        self._world.observe_sending(self, change)
+        super().send(change, interrupt)
+
+    def write_rows(self, change):
+        self._world.observe_change(self, change)
+        super().write_rows(change)
 
     # ------------------------------------------------------------ what is seen
 

@@ -2,6 +2,8 @@
 
 from services.turn.queue.runner import DRAIN_TIMEOUT
 
+HORIZON = 60.0  # s; what goes wrong does so before, then all is well
+
 # The next thing after a call may start is its effect, so that is where standing still is worst.
 PAUSES = (
     *["begin_call"] * 4,
@@ -24,17 +26,23 @@ WRITES = (
 )
 
 
+TRY_ENDS = ("kill_within", "kill_within", "pause_within", "cut_within", "stop_within")
+
+
 class Plan:
     """The size of a world and its faults, drawn from its seed.
 
     :param other: dice of its own for what came later, so that it changes nothing of what they showed before
     :param third: the same, of what came later still
+    :param records: the same, of calls on records
+    :param has_records: False: no tool is on records
     """
 
-    def __init__(self, rng, other, third):
+    def __init__(self, rng, other, third, records, has_records):
         self.rng = rng
         self.other = other
         self.third = third
+        self.records = records
         self.has_faults = rng.random() < 0.9
         self.processes = rng.choice((1, 2, 2, 3))
         self.databases = rng.choice((1, 1, 2))
@@ -53,6 +61,20 @@ class Plan:
         self.longest_lock = third.choice((3, 3, 8))  # s; the longer ones meet the time-out
         self.enter_at = ("take_steering", 1) if third.random() < 0.7 else None
         self.locks_what_drains = self.has_faults and third.random() < 0.5
+        self.has_records = records.random() < 0.7 and has_records
+        # All calls on records are about one, and take their time.
+        self.is_crowded = records.random() < 0.3
+        self.tools_timeout = records.choice((8.0, 120.0, 120.0)) if self.has_records else 120.0
+        self.heats = records.choice((0, 0, 1, 2)) if self.has_faults else 0
+        # One thing that happens in the nth step of a try of a call on records.
+        self.try_ends = records.choice(TRY_ENDS) if self.has_faults else None
+        self.try_step = records.randint(1, 12)
+        refused = (records.choice(("lose_call", "ask_again")), records.randint(1, 2))
+        self.refuse_on_records_at = refused if self.has_faults and records.random() < 0.3 else None
+        self.stop_at_failure = records.randint(1, 2) if records.random() < 0.4 else 0
+        unheard = ("perform_call", records.randint(1, 3))
+        self.unheard_at = unheard if self.has_faults and records.random() < 0.4 else None
+        self._steps = self._failures = 0
 
     def _moment(self, methods, probability):
         """The nth use of a method of the store by any process, or None."""
@@ -61,7 +83,7 @@ class Plan:
         return chosen if self.has_faults and is_wanted else None
 
     def __str__(self):
-        dice = ("rng", "other", "third")
+        dice = ("rng", "other", "third", "records", "_steps", "_failures")
         told = {name: value for name, value in vars(self).items() if name not in dice}
         return ", ".join(f"{name} {value}" for name, value in told.items())
 
@@ -72,6 +94,8 @@ class Plan:
             world.at(self.other.uniform(1, 60), self._fail_over, world)
         for _ in range(self.locks):
             world.at(self.other.uniform(1, 60), self._lock, world)
+        for _ in range(self.heats if self.has_records else 0):
+            world.at(self.records.uniform(1, 50), self._heat, world)
 
     def _fault(self, world):
         if world.is_calm:
@@ -127,6 +151,10 @@ class Plan:
         outage = world.outages[self.rng.choice(sorted(world.outages))]
         until = world.now + self.rng.uniform(0.5, longest)
         setattr(outage, kind, until)
+        if kind == "away":
+            for name, database in world.databases.items():
+                if world.outages[name] is outage:
+                    database.break_tries()
         world.troubles.append((world.now, until))
 
     def _fail_over(self, world):
@@ -137,6 +165,8 @@ class Plan:
         until = world.now + self.other.uniform(0.5, 20)
         for outage in world.outages.values():
             outage.died, outage.away = world.now, max(outage.away, until)
+        for database in world.databases.values():
+            database.break_tries()
         world.troubles.append((world.now, until))
 
     def _lock(self, world, process=None):
@@ -162,6 +192,43 @@ class Plan:
             world.tell("fate", "kills", process.name)
             process.kill()
             world.after(self.third.uniform(0, 5), world.start_process)
+
+    def _heat(self, world):
+        """Others keep changing a record, whatever becomes of it."""
+        database = world.databases[self.records.choice(sorted(world.databases))]
+        record = self.records.choice((1, 1, 2))
+        world.tell("fate", f"heats a record of {database.name}", record)
+        database.hot[record] = world.now + self.records.uniform(2, 20)
+
+    def disturb(self, world, tried):
+        """A step of a try of a call on records is about to begin."""
+        if self.try_ends is None or world.is_calm:
+            return
+        self._steps += 1
+        if self._steps == self.try_step:
+            world.tell("fate", self.try_ends, tried.process.name, tried.call_id)
+            getattr(self, self.try_ends)(world, tried)
+
+    def hear_of_failure(self, world, tried):
+        """A try has failed, and there may be another one: whoever stops now stops that."""
+        self._failures += 1
+        if self._failures == self.stop_at_failure and not world.is_calm:
+            world.people.stop(tried.database, tried.claim.turn_id)
+
+    def kill_within(self, world, tried):
+        tried.process.kill()
+        world.after(self.records.uniform(0, 5), world.start_process)
+
+    def pause_within(self, world, tried):
+        tried.process.pause(self.records.uniform(1, 40), with_clock=False)
+        world.troubles.append((world.now, tried.process.paused_until))
+
+    def cut_within(self, world, tried):
+        world.observe_loss(tried.database)
+        tried.break_off()
+
+    def stop_within(self, world, tried):
+        world.people.stop(tried.database, tried.claim.turn_id)
 
     def pause_after(self, world, process):
         """The process stands still between a commit and hearing of it."""

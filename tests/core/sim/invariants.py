@@ -6,6 +6,7 @@ from services.testing.model_store import FINAL
 from services.testing.model_store.store import NOT_FINISHED
 
 NOT_MADE = ("denied", "invalid_args", "unknown_tool")
+TRIES = 5  # of a call on records
 STOP_TIME = 7.0  # s: a heartbeat, a retry and a flush, once nothing is in the way
 
 
@@ -37,6 +38,8 @@ def what_did_not_run_is_not_told_as_done(world):
     executed = {(a.realm, a.token) for a in world.arrivals if a.executed}
     for database, turn in _turns(world):
         for call in turn.calls:
+            if call.records:  # of these the next ones speak
+                continue
             done = (database, call.arguments.get("token")) in executed
             if call.outcome == "ok" and not done:
                 yield database, call.id, "ok, but it was not executed"
@@ -47,6 +50,52 @@ def what_did_not_run_is_not_told_as_done(world):
             )
             if is_told_as_unmade and done and not is_harmless:
                 yield database, call.id, f"{call.outcome}, but it was executed"
+
+
+def records_are_changed_once_with_the_result(world):
+    """Rows, result and event are one transaction: where the result is, the change is, once, and nowhere else."""
+    for name, database in world.databases.items():
+        made = Counter(token for _, token in database.made)
+        for token, count in made.items():
+            if count > 1:
+                yield name, token, f"changed {count} times"
+        for turn in database.turns.values():
+            for call in turn.calls:
+                count = made[call.arguments.get("token")]
+                if call.records == "write" and count != (call.outcome == "ok"):
+                    yield name, call.id, call.outcome, f"changed {count} times"
+                if call.outcome == "unknown" and call.is_one_transaction:
+                    yield name, call.id, "nobody knows what became of rows"
+
+
+def what_was_sent_is_not_sent_again(world):
+    """What leaves a transaction has its start on disk before, and a death makes it unknown."""
+    yield from world.sent_early
+    for name, database in world.databases.items():
+        sent = Counter(database.sent)
+        for token, count in sent.items():
+            if count > 1:
+                yield name, token, f"sent {count} times"
+        for turn in database.turns.values():
+            for call in turn.calls:
+                was_sent = sent[call.arguments.get("token")] > 0
+                if was_sent and call.outcome not in ("", "ok", "unknown"):
+                    yield name, call.id, f"{call.outcome}, but it was sent"
+                if call.outcome == "ok" and call.arguments.get("sends") and not was_sent:
+                    yield name, call.id, "ok, but nothing was sent"
+
+
+def what_was_shown_is_what_is_changed(world):
+    """What a person has allowed on a card is what happens, and each card shows it."""
+    yield from world.unshown
+
+
+def a_call_on_records_is_tried_a_few_times(world):
+    """While it is wanted: no try begins after its Stop."""
+    for call, count in world.failures.items():
+        if count > TRIES:
+            yield call, f"{count} tries have failed"
+    yield from world.tried_in_vain
 
 
 def one_writer_without_gaps(world):
@@ -224,6 +273,10 @@ INVARIANTS = (
     every_call_has_exactly_one_result,
     no_call_is_executed_twice,
     what_did_not_run_is_not_told_as_done,
+    records_are_changed_once_with_the_result,
+    what_was_sent_is_not_sent_again,
+    what_was_shown_is_what_is_changed,
+    a_call_on_records_is_tried_a_few_times,
     one_writer_without_gaps,
     the_final_event_comes_once_and_last,
     stop_is_never_lost,

@@ -1,6 +1,7 @@
 """What worlds stand on instead of the machine: its clock, its names, its garbage."""
 
 import contextlib
+import functools
 import gc
 import logging
 import sys
@@ -14,8 +15,10 @@ from unittest import mock
 import langsmith.run_helpers  # noqa: F401
 
 from services.mcp.pool import pool
+from services.turn import calls
 from services.turn.steps import calling
 
+from .record_try import WorldInterrupt
 from .servers import MemorySession
 from .wire import Refused
 
@@ -33,6 +36,7 @@ def lent_to(world):
         with (
             mock.patch.object(time, "monotonic", world.clock),
             mock.patch.object(calling, "uuid", names),
+            mock.patch.object(calls, "Interrupt", functools.partial(WorldInterrupt, world)),
             mock.patch.object(pool.connect, "open_session", open_session),
         ):
             yield

@@ -7,11 +7,14 @@ import contextlib
 from unittest import mock
 
 from services import specs
-from services.testing.model_store import Database, store, turn_queue
-from services.turn import event_log, journal, tools
+from services.records.errors import TryAgain
+from services.testing.model_store import Call, Database, store, turn_queue
+from services.turn import calls, event_log, journal, tools
+from services.turn.journal import TurnJournal
 from services.turn.ports import Loaded
 from services.turn.queue import heartbeat, queue_host, runner
 
+from . import database as sim_database
 from . import run
 
 
@@ -76,11 +79,8 @@ def _resumes_by_name(self, origin, _find=tools.TurnTools.find):
     return self.resolve(f"alias{origin[1]}") or _find(self, origin)
 
 
-def _fits_whatever_runs(self, row, call, _may_start=Database._may_start):
-    tool = row.tool and tools.ToolSpec(
-        id=row.origin[0], server_id=0, name="", alias="", definition=row.origin[1]
-    )
-    return _may_start(self, row, specs.ToolCall(id=call.id, alias="", round=1, tool=tool))
+def _fits_whatever_runs(self, row, _origin, _may_start=Database._may_start):
+    return _may_start(self, row, row.origin)
 
 
 def _runs_beside_a_younger(self, turn):
@@ -109,9 +109,9 @@ def _keeps_everything(self, _claim):
     pass
 
 
-async def _gives_up_at_once(self, method, *args, is_over=None):
+async def _gives_up_at_once(self, method, *args, is_over=None, stop=None, **share):
     try:
-        return await self._once(method, *args)
+        return await self._once(method, *args, **share)
     except ConnectionError as error:
         raise store.LeaseLost from error
 
@@ -179,15 +179,16 @@ def _tells_no_loss(self, runner_id, claims, _heartbeat=Database.heartbeat):
     return set(), _heartbeat(self, runner_id, claims)[1]
 
 
-async def _keeps_the_numbers(self, method, arguments, **lane):
+async def _keeps_the_numbers(self, method, arguments, db=None, **lane):
     async with self.lock:
         if self.lost:
             raise store.LeaseLost
         earlier = self.drain()
         try:
-            return await self._db(
-                method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
-            )
+            async with self._row:
+                return await (db or self._db)(
+                    method, self.claim, *arguments(earlier), is_over=self._is_lost, **lane
+                )
         except (store.LeaseLost, store.TurnGone):
             self.lose()
             raise
@@ -213,8 +214,71 @@ def _forgets_wishes(self):
     self.wishes.clear()
 
 
-def _starts_what_was_approved(self, row, call, _may_start=Database._may_start):
-    return specs.Verdict(kind="run") if row.approval == "approved" else _may_start(self, row, call)
+def _starts_what_was_approved(self, row, origin, _may_start=Database._may_start):
+    is_approved = row.approval == "approved"
+    return specs.Verdict(kind="run") if is_approved else _may_start(self, row, origin)
+
+
+def _compares_nothing(self, call, found, _differs=Database._differs):
+    return call.rehearsal is None and _differs(self, call, found)
+
+
+def _writes_at_once(self, claim, call_id, interrupt, _begin=Database.begin_change):
+    change = _begin(self, claim, call_id, interrupt)
+    if not change.is_over:
+        Database.write_rows(self, change)
+    return change
+
+
+def _writes_nothing_more(self, change):
+    pass
+
+
+def _rehearses_for_good(self, claim, call_id, interrupt, _begin=Database.begin_rehearsal):
+    found = _begin(self, claim, call_id, interrupt)
+    call = self.call(self.turns[claim.turn_id], call_id)
+    self.made.append((call.arguments["record"], call.arguments["token"]))
+    return found
+
+
+def _forgets_the_result(self, claim, call_id, interrupt, _begin=Database.begin_change):
+    call = self.call(self.held(claim), call_id)
+    call.outcome, outcome = "", call.outcome
+    try:
+        return _begin(self, claim, call_id, interrupt)
+    finally:
+        call.outcome = outcome
+
+
+def _knows_of_no_result(self, claim, call_id, _lose=Database.lose_call):
+    return None, _lose(self, claim, call_id)[1]
+
+
+def _keeps_the_decision(self, claim, call_id, found, _ask_again=Database.ask_again):
+    call = self.call(self.held(claim), call_id)
+    approval = call.approval
+    _ask_again(self, claim, call_id, found)
+    call.approval = approval
+
+
+def _forgets_what_has_left(self, *, has_left=False, detail="", _init=TryAgain.__init__):
+    _init(self, detail=detail)
+
+
+class _NotDone(Exception):
+    """Instead of an `OutcomeUnknown`: nothing is on disk."""
+
+
+def _grants_what_was_shown(self, row, origin, _may_start=Database._may_start):
+    rehearsal, row.rehearsal = row.rehearsal, None
+    try:
+        return _may_start(self, row, origin)
+    finally:
+        row.rehearsal = rehearsal
+
+
+async def _hears_no_stop(self, call, _interrupt, write, method, _tried=TurnJournal._tried, **own):
+    return await _tried(self, call, calls.Interrupt(10**3), write, method, **own)
 
 
 def _writes_without_a_lease(self, batch):
@@ -232,12 +296,12 @@ MUTANTS = {
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
-        46,
+        1,
         (Database, "_answers", _takes_open_for_cancelled),
     ),
     "Stop is told and not written": (
         "stop_is_never_lost",
-        5,
+        23,
         (Database, "request_stop", _only_tells),
     ),
     "a Stop of an entered message is dropped": (
@@ -247,12 +311,12 @@ MUTANTS = {
     ),
     "a call in flight is told as cancelled": (
         "what_did_not_run_is_not_told_as_done",
-        30,
+        16,
         (Database, "_close", _calls_it_cancelled),
     ),
     "a sign-in writes into a running log": (
         "one_writer_without_gaps",
-        2,
+        3,
         (Database, "_answer", _writes_into_a_running_log),
     ),
     "capacity is counted before the wait": (
@@ -268,22 +332,22 @@ MUTANTS = {
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
-        5,
+        13,
         (Database, "held", _forgets_the_epoch),
     ),
     "a call in flight runs again": (
         "no_call_is_executed_twice",
-        10,
+        6,
         (Database, "begin_call", _runs_again),
     ),
     "a question that was asked is asked again": (
         "nobody_is_asked_twice",
-        11,
+        9,
         (Database, "suspend_call", _asks_again),
     ),
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
-        5,
+        4,
         (tools.TurnTools, "find", _resumes_by_name),
         (Database, "_may_start", _fits_whatever_runs),
     ),
@@ -299,17 +363,17 @@ MUTANTS = {
     ),
     "what has entered a turn is answered again": (
         "what_is_sent_meanwhile_is_read_once",
-        15,
+        8,
         (Database, "_close_entered", _closes_nobody),
     ),
     "nobody looks after dead runners": (
         "every_turn_ends",
-        7,
+        1,
         (Database, "sweep", _does_not_look_after),
     ),
     "a call starts on a verdict older than a lease": (
         "a_call_starts_fresh_and_allowed",
-        365,
+        30,
         (journal.TurnJournal, "begin_call", _starts_on_an_old_verdict),
     ),
     "a call starts under the rest of a lease": (
@@ -319,17 +383,22 @@ MUTANTS = {
     ),
     "an approval outlives switches and definitions": (
         "a_call_starts_fresh_and_allowed",
-        16,
+        22,
         (Database, "_may_start", _starts_what_was_approved),
     ),
     "events that met a locked turn are dropped": (
         "one_writer_without_gaps",
-        4,
+        79,
         (event_log.EventLog, "put_back", _drops_what_was_drained),
+    ),
+    "a change of which nobody knows gives its numbers again": (
+        "one_writer_without_gaps",
+        155,
+        (journal, "OutcomeUnknown", _NotDone),
     ),
     "a refused write keeps its numbers": (
         "one_writer_without_gaps",
-        194,
+        0,
         (event_log.EventLog, "_locked", _keeps_the_numbers),
     ),
     "the task of a lost turn goes on": (
@@ -339,12 +408,12 @@ MUTANTS = {
     ),
     "a heartbeat tells no loss": (
         "a_lost_turn_is_dropped",
-        119,
+        65,
         (Database, "heartbeat", _tells_no_loss),
     ),
     "a heartbeat tells no Stop": (
         "stop_is_never_lost",
-        243,
+        291,
         (Database, "heartbeat", _tells_no_stop),
     ),
     "a turn is loaded without its Stop": (
@@ -354,17 +423,17 @@ MUTANTS = {
     ),
     "a Stop beside a locked row is forgotten": (
         "stop_is_never_lost",
-        5,
+        76,
         (Database, "apply_stops", _forgets_wishes),
     ),
     "a runner gives back what it runs": (
         "no_turn_is_taken_from_a_healthy_runner",
-        1,
+        16,
         (Database, "release", _gives_all_back),
     ),
     "no lease is extended": (
         "no_turn_is_taken_from_a_healthy_runner",
-        2,
+        4,
         (Database, "renew", _extends_nothing),
     ),
     "a runner that ends gives nothing back": (
@@ -374,7 +443,7 @@ MUTANTS = {
     ),
     "a drain does not try again for locked rows": (
         "a_lease_without_a_runner_is_returned",
-        85,
+        90,
         (queue_host.QueueHost, "_give_back", _gives_back_once),
     ),
     "a claim whose answer was lost is kept": (
@@ -384,12 +453,69 @@ MUTANTS = {
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",
-        114,
+        151,
         (Database, "append", _writes_without_a_lease),
+    ),
+    "a change is made without a look at what was shown": (
+        "what_was_shown_is_what_is_changed",
+        2,
+        (Database, "_differs", _compares_nothing),
+    ),
+    "a decision counts for the next rehearsal": (
+        "what_was_shown_is_what_is_changed",
+        2,
+        (Database, "ask_again", _keeps_the_decision),
+    ),
+    "an earlier “always” counts for what was shown": (
+        "what_was_shown_is_what_is_changed",
+        43,
+        (Database, "_may_start", _grants_what_was_shown),
+    ),
+    "rows are on disk before their result": (
+        "records_are_changed_once_with_the_result",
+        0,
+        (Database, "begin_change", _writes_at_once),
+        (sim_database.Database, "write_rows", _writes_nothing_more),
+    ),
+    "a rehearsal is not undone": (
+        "records_are_changed_once_with_the_result",
+        1,
+        (Database, "begin_rehearsal", _rehearses_for_good),
+    ),
+    "a change whose COMMIT nobody heard is made again": (
+        "records_are_changed_once_with_the_result",
+        21,
+        (Database, "begin_change", _forgets_the_result),
+        (Database, "lose_call", _knows_of_no_result),
+    ),
+    "what was sent is sent again after a death": (
+        "what_was_sent_is_not_sent_again",
+        76,
+        (Database, "begin_call", _runs_again),
+    ),
+    "what sends something begins without a word on disk": (
+        "what_was_sent_is_not_sent_again",
+        2,
+        (Call, "is_one_transaction", property(lambda _call: True)),
+    ),
+    "what was sent in a try that failed is sent again": (
+        "what_was_sent_is_not_sent_again",
+        16,
+        (TryAgain, "__init__", _forgets_what_has_left),
+    ),
+    "a call on records is tried without end": (
+        "a_call_on_records_is_tried_a_few_times",
+        148,
+        (journal, "RECORD_TRIES", 1000),
+    ),
+    "a Stop between two tries is not heard": (
+        "a_call_on_records_is_tried_a_few_times",
+        29,
+        (TurnJournal, "_tried", _hears_no_stop),
     ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
-        11,
+        9,
         (Database, "suspend_call", _suspends_twice),
     ),
 }

@@ -2,6 +2,13 @@
 
 from services.testing.model_store import FINAL, NotPossible, Server, Tool
 
+RECORDS = (1, 2, 3)
+ON_RECORDS = (  # number, name, what it does, whether it is an action
+    (31, "read_record", "read", False),
+    (32, "change_record", "write", False),
+    (33, "run_action", "write", True),
+)
+
 
 class People:
     def __init__(self, world):
@@ -21,6 +28,9 @@ class People:
         for _ in range(self.rng.randint(0, 3)):
             database = self.world.databases[self.rng.choice(names)]
             self.world.at(self.rng.uniform(0, 60), self._administer, database)
+        if self.world.plan.has_records:
+            for database in self.world.databases.values():
+                self._furnish_records(database)
 
     def _furnish(self, database):
         """The same servers in each database, as two tenants use the same public one."""
@@ -38,6 +48,39 @@ class People:
                         is_harmless=self.rng.random() < 0.2,
                     )
                 )
+
+    def _furnish_records(self, database):
+        dice = self.world.record_dice
+        for number in RECORDS:
+            database.add_record(number)
+        for number, name, effect, is_action in ON_RECORDS:
+            asks = 0.3 if self.world.plan.is_crowded else 0.7
+            policy = "ask" if effect == "write" and dice.random() < asks else "auto"
+            database.add_tool(
+                Tool(
+                    id=number,
+                    server=None,
+                    name=name,
+                    alias=name,
+                    policy=policy,
+                    records=effect,
+                    is_action=is_action,
+                )
+            )
+        for _ in range(dice.randint(0, 6)):
+            self.world.at(dice.uniform(0, 60), self._write, database, dice.choice(RECORDS))
+
+    def _write(self, database, record):
+        """Somebody else writes a record, or deletes it, when nobody keeps its row."""
+        dice = self.world.record_dice
+        if keeper := database.keeper(record):
+            self.world.at(keeper.goes_on(), self._write, database, record)
+        elif record in database.records:
+            self.world.tell("somebody", f"writes in {database.name}", record)
+            if dice.random() < 0.05:
+                database.delete_record(record)
+            else:
+                database.write_record(record, f"by hand at {self.world.now:.3f}")
 
     # ------------------------------------------------------------ the person of a turn
 
@@ -77,7 +120,9 @@ class People:
 
     def _delete(self, database, number):
         turn = database.turns.get(number)
-        if turn and turn.state not in FINAL:
+        if any(tried.claim.turn_id == number for tried in database.tries):
+            self.world.after(0.5, self._delete, database, number)
+        elif turn and turn.state not in FINAL:
             self.world.tell("person", f"deletes in {database.name}", number)
             database.delete_conversation(turn.channel)
 
@@ -105,13 +150,18 @@ class People:
     def _decide(self, database, turn, call):
         decision = self.rng.choice(("approve_once", "approve_once", "deny"))
         arguments = None
+        if call.records and self.world.record_dice.random() < 0.2 and decision != "deny":
+            decision = "approve_always"
+        if call.records and self.world.record_dice.random() < 0.3:
+            self._write(database, call.arguments["record"])
         if decision != "deny" and self.rng.random() < 0.2:
             arguments = {**call.arguments, "changed": True}
         said = arguments or call.arguments
         tool = call.tool
+        self.world.observe_decision(database, call, decision)
         database.decide_call(turn.id, call.id, decision, arguments)
         self.world.tell("person", f"decides in {database.name}", call.id, decision)
-        if decision != "deny" and tool is not None and "token" in said:
+        if decision != "deny" and tool is not None and tool.server and "token" in said:
             self.approved[said["token"]] = (database.name, tool.server.id, tool.name, said)
 
     def _answer(self, database, turn, question):
@@ -148,6 +198,8 @@ class People:
             return
         act = self.rng.choice(ACTS)
         tool = database.tools[self.rng.choice(sorted(database.tools))]
+        if tool.records and act not in OF_RECORDS:
+            act = People.switch_tool
         self.world.tell("administrator", f"{act.__name__} in {database.name}", tool.id)
         act(self, database, tool)
 
@@ -161,11 +213,12 @@ class People:
         database.change_definition(tool.id)
 
     def change_policy(self, database, tool):
-        tool.policy = self.rng.choice(("auto", "ask", "never"))
+        tool.policy = self.rng.choice(("auto", "ask", "never" if tool.server else "ask"))
 
     def swap_names(self, database, tool):
         """What one tool was called before another one is called now."""
-        other = database.tools[self.rng.choice(sorted(database.tools))]
+        others = sorted(number for number, one in database.tools.items() if one.server)
+        other = database.tools[self.rng.choice(others)]
         tool.alias, other.alias = other.alias, tool.alias
 
     def delete_tool(self, database, tool):
@@ -185,3 +238,4 @@ ACTS = (
     People.delete_tool,
     People.delete_server,
 )
+OF_RECORDS = (People.switch_tool, People.change_definition)

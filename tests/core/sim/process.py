@@ -8,6 +8,7 @@ from services.turn.queue.heartbeat import BEATS
 from services.turn.queue.runner import DRAIN_TIMEOUT, Runner
 
 from .chat_model import ChatModel
+from .fate import HORIZON
 from .loop import SimLoop
 from .wire import Connection, Executor, Hangs, Outage
 
@@ -24,6 +25,7 @@ class Process:
         self.paused_until = -1.0
         self._stood = []  # from when to when its clock did, too
         self.opened = {}
+        self.rests_until = -1.0  # by its own clock: cut off, it lets others keep what they hold
         self.asked_at = {}  # (database, call) -> when it asked last whether the call may start
         self.loop = SimLoop(self)
         with world.inside(self):
@@ -89,6 +91,11 @@ class Process:
         self.loop.step()
         self.world.running = None
 
+    def sweeps(self):
+        """It is well, and would find by now what nobody holds."""
+        is_well = self.is_alive and not self.is_paused()
+        return is_well and self.clock() > self.rests_until
+
     def has_let_go(self, name):
         """No lease of this database is kept any more."""
         return self.runner.queues[name].heartbeat._ended.is_set()
@@ -115,16 +122,11 @@ class Process:
         self._beat_later(name, pause + self.world.latency())
 
     def pause(self, seconds, with_clock):
-        """A pause during another one begins when that ends."""
+        """A pause during another one begins when that ends; none outlasts what goes wrong."""
         begin = max(self.paused_until, self.world.now)
-        self.paused_until = begin + seconds
+        self.paused_until = min(begin + seconds, HORIZON)
         if with_clock:
             self._stood.append((begin, self.paused_until))
-
-    def resume(self):
-        now = self.world.now
-        self.paused_until = min(self.paused_until, now)
-        self._stood = [(begin, min(end, now)) for begin, end in self._stood if begin < now]
 
     def _lag(self):
         if not self._stood:

@@ -7,6 +7,7 @@ from services.turn.queue.queue_host import GIVING_BACK
 
 NEWS = 6.0  # s in which a runner hears from its heartbeat, or looks for what it was not told of
 SOON = 0.5  # s between two tries, with their ways
+DENIED = {"shown": "denied"}  # instead of a rehearsal
 SLOWEST = 4.0  # s of a way while all ways are slow
 
 
@@ -37,6 +38,11 @@ class Record:
         self.stops = {}  # (database, turn) -> when somebody has stopped it
         self._seen, self.held_in_vain, self.run_in_vain = {}, [], []
         self.giving_back = set()  # (process, database) of runners that end
+        self.failures = Counter()  # of tries of calls on records: (database, call, epoch, method)
+        self.tried_in_vain = []  # after their Stop
+        self.shown = {}  # (database, call) -> the rehearsal that its person has allowed
+        self.unshown = []  # changes that nobody has seen like this
+        self.sent_early = []  # before their start was on disk
 
     def asked_model(self, process, journal):
         self.asked.append(
@@ -98,12 +104,43 @@ class Record:
         if turn.until < self.now + claim.lease - 1e-6:
             self.started_off.append((database.name, row.id, "under the rest of a lease"))
 
+    def observe_try(self, tried):
+        """It has begun: the store has looked for an interrupt."""
+        queue = tried.process.runner.queues.get(tried.database.name)
+        running = queue and queue.running.get(tried.claim)
+        if running and running.stop.is_set():
+            self.tried_in_vain.append(tried.key)
+
+    def observe_failure(self, tried):
+        """It may be tried again; one that was carried out, and of which only that was not heard, has not failed."""
+        self.failures[tried.key] += 1
+
+    def observe_decision(self, database, call, decision):
+        if call.records and not call.rehearsal:
+            self.unshown.append((database.name, call.id, "nothing was shown"))
+        self.shown[database.name, call.id] = DENIED if decision == "deny" else call.rehearsal
+
+    def observe_sending(self, database, change):
+        if change.call.started != change.claim.epoch:
+            self.sent_early.append((database.name, change.call.id, change.call.started))
+
+    def observe_change(self, database, change):
+        """Compare what a call writes with what its person has allowed, if anybody was asked."""
+        call = change.call
+        seen = self.shown.get((database.name, call.id))
+        was, now = database.records[change.record].value, change.value
+        made = {"record": change.record, "from": was, "to": now}
+        if call.rehearsal != seen or (seen and seen.get("shown", made) != made):
+            self.unshown.append((database.name, call.id, "shown", seen, "made", made))
+
     def observe(self):
         """What is held for nobody, and what runs although another has it, longer than the news takes."""
         seen = {}
         for name, database in self.databases.items():
             for turn in database.turns.values():
                 owner = self._process(turn.owner)
+                if not any(process.sweeps() for process in self.processes):
+                    continue
                 if turn.state == "running" and owner and not owner.runs_turn(name, turn):
                     seen["held", owner, name, turn.id, turn.epoch] = self.held_in_vain
             for process in self.alive():

@@ -41,12 +41,12 @@ class Sum:
         return said + more
 
 
-def simulate(seeds):
+def simulate(seeds, has_records=True):
     """:return: the sum of these worlds"""
     total = Sum()
     for seed in seeds:
         with quiet():
-            world = World(seed)
+            world = World(seed, has_records=has_records)
             world.run()
             broken = broken_in(world)
             total += Sum(
@@ -61,10 +61,10 @@ def simulate(seeds):
     return total
 
 
-def story(seed):
+def story(seed, has_records=True):
     """What happened in a world, and what is wrong with it, as text."""
     with quiet():
-        world = World(seed, tells=True)
+        world = World(seed, tells=True, has_records=has_records)
         world.run()
         told = "\n".join(trace.lines(world, broken_in(world)))
         del world

@@ -2,6 +2,11 @@
 
 import functools
 
+from services.records.errors import TryAgain
+from services.turn.queue.heartbeat import BEATS
+
+from .record_try import Try
+
 
 class Hangs(BaseException):
     """The statement waits; `until` is when it goes on."""
@@ -54,6 +59,15 @@ class Connection:
         finally:  # also of a claim whose answer is lost, before anything else happens
             self._world.observe_claims(self._database)
 
+    def sweep(self):
+        try:
+            return self._call("sweep")
+        except ConnectionError:
+            world = self._world
+            rest = world.lease + world.lease / BEATS
+            self._process.rests_until = self._process.clock() + rest
+            raise
+
     def release(self, *args):
         if self._process.has_let_go(self.name):
             self._world.observe_giving_back(self._process, self._database)
@@ -70,7 +84,24 @@ class Connection:
         self._process.asked_at[self.name, call.id] = self._process.clock()
         return self._call("begin_call", claim, call)
 
-    def _call(self, method, *args):
+    def read_records(self, claim, call_id, interrupt):
+        return self._try("read_records", claim, call_id, [], interrupt)
+
+    def rehearse_call(self, claim, call_id, interrupt):
+        return self._try("rehearse_call", claim, call_id, [], interrupt)
+
+    def perform_call(self, claim, call_id, events, interrupt):
+        return self._try("perform_call", claim, call_id, events, interrupt)
+
+    def _try(self, method, claim, call_id, events, interrupt):
+        """A `Try` that the executor resumes, step by step."""
+        self._reach(method, (claim, call_id))
+        return Try(
+            self._world, self._process, self._database, method, claim, call_id, events, interrupt
+        )
+
+    def _reach(self, method, args):
+        """:return: how lucky the answer is"""
         world, outage = self._world, self._outage
         luck = world.luck()
         if world.now < outage.hang:
@@ -81,7 +112,15 @@ class Connection:
             world.tell(self._process, f"{self.name}.{method}", "is not reached")
             world.observe_loss(self._database)
             raise ConnectionError("PostgreSQL is away")
-        if world.is_moment(world.plan.refuse_at, "refuse", method):
+        return luck
+
+    def _call(self, method, *args):
+        world = self._world
+        luck = self._reach(method, args)
+        plan = world.plan
+        if world.is_moment(plan.refuse_at, "refuse", method) or world.is_moment(
+            plan.refuse_on_records_at, "refuse on records", method
+        ):
             world.tell(self._process, f"{self.name}.{method}", args, "is refused")
             # A turn whose events are refused is left to its lease, which keeps it from coming back at once.
             world.troubles.append((world.now, world.now + world.lease))
@@ -137,6 +176,45 @@ class Executor:
             return world.at(late, self._answer, future, result, error, world.now)
         except Exception as caught:
             error = caught
+        if isinstance(result, Try):
+            result.wake = lambda: self._later(world.now, future, result)
+            return self._go_on(future, result, 0)
+        world.after(world.latency() / 2, self._answer, future, result, error, world.now)
+
+    def _later(self, when, future, tried):
+        self._process.world.at(when, self._go_on, future, tried, tried.step)
+
+    def _go_on(self, future, tried, step):
+        """The next step of a try, unless it was woken for it before."""
+        world, process = self._process.world, self._process
+        if step != tried.step:
+            return
+        world.plan.disturb(world, tried)
+        if not process.is_alive:
+            return tried.end_alone()
+        if process.is_paused():
+            world.at(max(world.now, tried.idle_until()), tried.end_idle)
+            return self._later(process.paused_until, future, tried)
+        if world.now < self._outage.hang:
+            return self._later(self._outage.hang, future, tried)
+        tried.step += 1
+        result = error = None
+        try:
+            pause = tried.resume()
+            return self._later(world.now + pause, future, tried)
+        except StopIteration as done:
+            result = done.value
+            is_unheard = world.is_moment(world.plan.unheard_at, "lose the answer", tried.method)
+            if is_unheard or world.record_luck() < 0.03:
+                result, error = None, tried.unheard()
+                world.observe_loss(tried.database)
+        except Exception as caught:
+            error = caught
+        name = f"{tried.database.name}.{tried.method}"
+        world.tell(process, name, tried.call_id, repr(error) if error else result)
+        if isinstance(error, TryAgain):
+            world.observe_failure(tried)
+            world.plan.hear_of_failure(world, tried)
         world.after(world.latency() / 2, self._answer, future, result, error, world.now)
 
     def _answer(self, future, result, error, done):

@@ -11,20 +11,23 @@ from services.testing import model_store
 
 from . import fate, people
 from .database import Database
+from .fate import HORIZON
 from .machine import lent_to
 from .process import Process
 from .record import SLOWEST, Record
 from .wire import Outage
 
-HORIZON = 60.0  # s; what goes wrong does so before, then all is well
 WATCH = 1.0  # s between two looks at what is held
 PATIENCE = 400.0  # s after which every turn must have ended
 
 
 class World(Record):
-    """:param tells: keep a trace; it changes nothing"""
+    """
+    :param tells: keep a trace; it changes nothing
+    :param has_records: False for a world as it was before calls on records were in any
+    """
 
-    def __init__(self, seed, *, tells=False):
+    def __init__(self, seed, *, tells=False, has_records=True):
         super().__init__()
         self.seed = seed
         self.rng = random.Random(seed)
@@ -39,8 +42,13 @@ class World(Record):
         self._uses = Counter()
         self.processes = []
         self.is_calm = False
+        self.record_dice = random.Random(f"records of {seed}")
         self.plan = fate.Plan(
-            self.rng, random.Random(f"more of {seed}"), random.Random(f"still more of {seed}")
+            self.rng,
+            random.Random(f"more of {seed}"),
+            random.Random(f"still more of {seed}"),
+            self.record_dice,
+            has_records,
         )
         self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
         self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
@@ -58,6 +66,11 @@ class World(Record):
     def luck(self):
         """0…1; 1 where nothing goes wrong."""
         return self.rng.random() if self.plan.has_faults and not self.is_calm else 1.0
+
+    def record_luck(self):
+        """Luck of calls on records, see `luck`."""
+        is_safe = self.is_calm or not self.plan.has_faults
+        return 1.0 if is_safe else self.record_dice.random()
 
     def chance(self, probability):
         return self.rng.random() < probability
@@ -79,9 +92,12 @@ class World(Record):
     def new_token(self, database, tool, server):
         """A mark for a call of the model, by which its effect is known again."""
         token = next(self._tokens)
-        wants = ("form", "page", "held", "sign_in")
-        self.token_wants[token] = self.rng.choice(wants) if self.chance(0.35) else ""
+        if server is not None:
+            wants = ("form", "page", "held", "sign_in")
+            self.token_wants[token] = self.rng.choice(wants) if self.chance(0.35) else ""
         self.realms[token] = database
+        if server is None:
+            return token
         self.asked_for[database, token] = (server.id, tool.name)
         if tool.annotations["readOnlyHint"] and server.trust_level != "none":
             self.repeatable.add(token)
@@ -138,15 +154,20 @@ class World(Record):
             tools=tuple(
                 ToolSpec(
                     id=tool.id,
-                    server_id=tool.server.id,
+                    server_id=tool.server.id if tool.server else 0,
                     name=tool.name,
                     alias=tool.alias,
                     definition=tool.definition,
                     annotations={"readOnlyHint": tool.is_harmless},
+                    records=tool.records,
                 )
                 for tool in tools
             ),
-            limits=Limits(turn_timeout=self.plan.turn_timeout, confirm_round=self.plan.confirm),
+            limits=Limits(
+                turn_timeout=self.plan.turn_timeout,
+                turn_tools_timeout=self.plan.tools_timeout,
+                confirm_round=self.plan.confirm,
+            ),
         )
 
     # ------------------------------------------------------------ the scheduler
@@ -184,8 +205,6 @@ class World(Record):
         self.is_calm, self.slow_until = True, -1.0
         for outage in self.outages.values():
             outage.calm()
-        for process in self.processes:
-            process.resume()
         if not [process for process in self.alive() if not process.is_leaving]:
             self.start_process()
 

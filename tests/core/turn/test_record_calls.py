@@ -15,6 +15,7 @@ from runners import until
 from turns import Turn, request_of, tools_of
 
 from services import text
+from services.errors import LeaseLost
 from services.records import catalog, named
 from services.records.errors import ConnectionLost, RecordError, TryAgain, unknown
 from services.specs import CallResult, Limits, ToolCall, TurnResult, Verdict
@@ -24,7 +25,7 @@ from services.turn import approval, journal
 from services.turn.calls import Calls, Reports
 from services.turn.interrupt import Interrupt
 from services.turn.journal import TurnJournal
-from services.turn.ports import Claim
+from services.turn.ports import Claim, NotNow
 from services.turn.tools import TurnTools
 
 ALL = tuple(tool.spec for tool in catalog.TOOLS.values())
@@ -405,6 +406,20 @@ async def test_a_call_that_costs_the_connection_each_time_is_given_up_whoever_ru
 
     store = Records(ConnectionLost(has_left=True), result=DONE)
     assert await store.journal_call() == DONE, "only the answer of its commit was lost"
+    assert store.made == 1
+
+
+@pytest.mark.parametrize("error", [NotNow(), RuntimeError("refused")])
+async def test_a_change_of_which_nobody_knows_gives_no_number_again(error):
+    """It may be on disk, with its event: only the next runner can read that."""
+    store = Records(ConnectionLost())
+
+    def refuse(*_):
+        raise error
+
+    store.lose_call = refuse
+    with pytest.raises(LeaseLost):
+        await store.journal_call()
     assert store.made == 1
 
 
