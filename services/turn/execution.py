@@ -75,7 +75,7 @@ async def execute(
     except SessionLost as error:
         return Executed(result=failure("unknown", joined(str(error), MAYBE), begun), error=error)
     except EngineError as error:
-        return Executed(result=failure("error", error.outline, begun), error=error)
+        return Executed(result=failure("error", error.public_message, begun), error=error)
     except Exception as error:
         return Executed(
             result=failure(
