@@ -79,8 +79,8 @@ class TestListening(AiCase):
         self.patch(listener, "IDLE_INTERVAL", 0.1)
         listening = listener.Listener(self.dbname, heard, channel)
         try:
-            listening.hear({"server_off": {3}, "server_well": {1}, "rumour": {1}}, False)
-            heard.wait(("server_well", 1))
+            listening.hear({"server_off": {3}, "server_recovered": {1}, "rumour": {1}}, False)
+            heard.wait(("server_recovered", 1))
             listening.hear({"stop": {1}}, False)
             heard.wait(("stop", 1))
             listening.hear({"stop": {2}, "queued": {0}}, True)

@@ -187,7 +187,7 @@ class McpServer(models.Model):
         rows = self.sudo().process_ids.filtered(lambda p: p.state != "closed")
         rows.write({"state": "closed", "reason": False, "since": fields.Datetime.now()})
         for server in self:
-            notify.server_well(self.env.cr, server.id)
+            notify.server_recovered(self.env.cr, server.id)
 
     def _end_sessions(self):
         """With the commit, every process closes what is open to these servers."""

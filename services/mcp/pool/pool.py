@@ -327,7 +327,7 @@ class Pool:
             for key in [key for key in known if key[0] == realm]:
                 del known[key]
 
-    def forgive(self, realm: str, server_id: int) -> None:
+    def reset_breaker(self, realm: str, server_id: int) -> None:
         """Close the server's breaker, because another process has seen it well."""
         for key, limiter_ in self._limiters.items():
             if key[:2] == (realm, server_id):
