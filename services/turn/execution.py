@@ -88,7 +88,7 @@ def refusal(call: ToolCall) -> CallResult | None:
     """The result of a call that cannot be made at all; None if it can."""
     if call.refused:
         return failure("denied", call.refused)
-    if call.tool is None or (call.server is None and not call.tool.is_hosts):
+    if call.tool is None or (call.server is None and not call.tool.is_builtin):
         return failure(
             "unknown_tool", _lt("There is no tool called %(name)s.", name=repr(call.alias))
         )

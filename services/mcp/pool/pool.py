@@ -257,7 +257,7 @@ class Pool:
     async def _acquire(self, spec: ServerSpec, timeout: float) -> AsyncIterator[Admission]:
         limiter = self.limiter(spec)
         try:
-            async with limiter.acquire(spec.asker, timeout) as admission:
+            async with limiter.acquire(spec.quota_key, timeout) as admission:
                 yield admission
         finally:
             if limiter.is_forgettable:
