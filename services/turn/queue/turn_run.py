@@ -24,9 +24,9 @@ class Stopped(Exception):
     """The person has stopped what could not be done yet."""
 
 
-class HeldTurn:
+class TurnRun:
     """
-    :param db: runs a method of the store while the turn is held, see `QueueHost._held_db`
+    :param db: runs a method of the store while the turn is held, see `QueueWorker._held_db`
     :param runner: the `Runner` that has the engine and the clock
     :ivar is_ending: its last write is under way
     """

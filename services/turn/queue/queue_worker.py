@@ -15,7 +15,7 @@ from ..journal import TurnJournal
 from ..ports import Claim, NotNow, OutcomeUnknown, Store, StoreGone, TurnsLocked
 from ..writer import Writer
 from .heartbeat import BEATS, Heartbeat
-from .held_turn import HeldTurn, Stopped
+from .turn_run import Stopped, TurnRun
 
 _logger = logging.getLogger(__name__)
 
@@ -25,12 +25,12 @@ TRIES = 10  # of a write that PostgreSQL refuses, though it is there
 GIVING_BACK = 2.0  # s for rows to be unlocked and for a database to be back
 
 
-class QueueHost:
+class QueueWorker:
     """:param runner: the `Runner` that has the loop, the threads and the room"""
 
     def __init__(self, runner, store: Store):
         self.store = store
-        self.running: dict[Claim, HeldTurn] = {}
+        self.running: dict[Claim, TurnRun] = {}
         self.wakeup = asyncio.Event()
         self._runner = runner
         self._writer = Writer(
@@ -67,7 +67,7 @@ class QueueHost:
         for running in self._of_turn(turn_id):
             running.journal.look_for_answers()
 
-    def _of_turn(self, turn_id: int) -> list[HeldTurn]:
+    def _of_turn(self, turn_id: int) -> list[TurnRun]:
         """One, or two for the moment in which this process took the turn from itself."""
         return [running for claim, running in self.running.items() if claim.turn_id == turn_id]
 
@@ -164,12 +164,12 @@ class QueueHost:
         )
         for former in self._of_turn(claim.turn_id):
             self._lose(former.claim)
-        running = self.running[claim] = HeldTurn(claim, journal, self.store, held_db, self._runner)
+        running = self.running[claim] = TurnRun(claim, journal, self.store, held_db, self._runner)
         self.heartbeat.hold(claim)
         running.task = self._runner.spawn(self._run(running))
         measures.add("turns_running")
 
-    async def _run(self, running: HeldTurn) -> None:
+    async def _run(self, running: TurnRun) -> None:
         claim = running.claim
         try:
             await running.run()
