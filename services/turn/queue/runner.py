@@ -24,7 +24,7 @@ from ..interrupt import Interrupt
 from ..journal import RECORDS
 from ..ports import Store
 from .fair_line import NOBODY, FairLine
-from .places import Places
+from .fair_slots import FairSlots
 from .queue_worker import QueueWorker
 
 _logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class Runner:
         self.run_engine = run
         self.render = render
         self._on_close = on_close
-        self._places = Places(capacity)
+        self._places = FairSlots(capacity)
         self._tasks: set[asyncio.Task] = set()
         self._make_executor = executor
         self._lines: dict[tuple[str, str], FairLine] = {}
