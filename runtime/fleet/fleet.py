@@ -23,7 +23,7 @@ from ...services import measures
 from ...tools import db, notify
 from ..wakeup.channel import Channel
 from ..wakeup.postgres import CONTROL
-from .looks import Looks, Seen
+from .probes import DatabaseProbes, Seen
 
 _logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Fleet:
         self._host = host
         self._channel = channel
         self._tenants: dict[str, Tenant] = {}
-        self._looks = Looks()
+        self._looks = DatabaseProbes()
         self._listed = self._listed_well = float("-inf")
         self._is_listing = False
         self._is_away = False  # PostgreSQL, or its control database
