@@ -20,9 +20,9 @@ from ..records.errors import (
 )
 from ..sentence import _lt
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
-from .asked import Asked
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
+from .user_wait import UserWait
 
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 RECORDS = "records"  # the lane of what may take long: no other write waits for it
@@ -54,7 +54,7 @@ class TurnJournal(EventLog):
         super().__init__(claim, db, wake, on_lost)
         self.store = store
         self.max_rounds = max_rounds
-        self.asked = Asked(clock)
+        self.asked = UserWait(clock)
         self._clock = clock
         self._wakeups: list[asyncio.Event] = []  # who asked first takes its answer first
 
