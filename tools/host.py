@@ -38,7 +38,7 @@ class Host(Protocol):
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
     def record_models(self, turn: Any) -> str:
-        """Model summary of the records that this turn's person may read, see `runtime/records/known.py`."""
+        """Model summary of the records that this turn's person may read, see `runtime/records/model_summary.py`."""
 
     def record_name(self, turn: Any, record: Any) -> str:
         """Name of a record of this turn's person for the model, without what the assistant hides."""

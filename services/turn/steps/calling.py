@@ -8,7 +8,7 @@ from typing import Any
 from ... import text
 from ...llm.answer import Answer
 from ...openapi import recall
-from ...records import named, repeated
+from ...records import id_check, repeat_check
 from ...specs import ToolCall, ToolSpec
 
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
@@ -49,7 +49,7 @@ class Calling:
 
     def _named(self) -> set[str]:
         told = [one for one in self.progress.messages if one["role"] != "assistant"]
-        return named.known(self.request.system_prompt, self.history, told)
+        return id_check.known(self.request.system_prompt, self.history, told)
 
     def _guess(self, tool: ToolSpec, arguments: dict[str, Any], ids: Callable[[], set[str]]) -> str:
         """Correction for a model that guesses instead of reading before a call on records.
@@ -58,6 +58,6 @@ class Calling:
         """
         if not tool.records:
             return ""
-        return named.made_up(arguments, ids) or repeated.refusal(
+        return id_check.made_up(arguments, ids) or repeat_check.refusal(
             tool.name, arguments, self.progress.messages
         )
