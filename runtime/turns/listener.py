@@ -17,7 +17,7 @@ from typing import Protocol
 from ...services import measures
 from ...services.turn.ports import StoreGone
 from ...tools import db, notify
-from ...tools.line import Line
+from ...tools.pg_connection import PgConnection
 from ..wakeup.channel import Channel, merge
 
 _logger = logging.getLogger(__name__)
@@ -221,7 +221,7 @@ class Listener:
         self._lock = threading.Lock()
         self._notes: notify.Notes = {}
         self._wakeup = threading.Event()
-        self._line: Line | None = None
+        self._line: PgConnection | None = None
         self._used = self._looked = time.monotonic()
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
         self._thread.start()
@@ -314,7 +314,7 @@ class Listener:
 
     def _query(self, statement, values=()) -> list[tuple]:
         if self._line is None:
-            self._line = Line(self.dbname, PATIENCE)
+            self._line = PgConnection(self.dbname, PATIENCE)
         return self._line.query(statement, values)
 
     def _disconnect(self) -> None:
