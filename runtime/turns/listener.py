@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...services import measures
+from ...services import metrics
 from ...services.turn.ports import StoreGone
 from ...tools import db, notify
 from ...tools.pg_connection import PgConnection
@@ -249,7 +249,7 @@ class Listener:
         subscription = Subscription(turn_id, after, reader, is_behind)
         with self._lock:
             self._subscriptions.setdefault(turn_id, set()).add(subscription)
-        measures.add("streams")
+        metrics.add("streams")
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
@@ -259,7 +259,7 @@ class Listener:
             others.discard(subscription)
             if not others:
                 self._subscriptions.pop(subscription.turn_id, None)
-        measures.add("streams", -1)
+        metrics.add("streams", -1)
 
     def count(self, reader: int | None = None) -> int:
         """Open streams, or those of one reader."""

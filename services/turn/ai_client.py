@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .. import events, measures, text
+from .. import events, metrics, text
 from ..errors import LlmError, LlmProtocolError
 from ..llm import client, dialect, failover, files, transcript
 from ..llm.answer import Answer
@@ -237,7 +237,7 @@ class _Turn(Asking, Calling, SummingUp):
 
     def _count(self, usage: dict[str, int]) -> None:
         for key, count in usage.items():
-            measures.add("tokens", count, kind=key.removesuffix("_tokens"))
+            metrics.add("tokens", count, kind=key.removesuffix("_tokens"))
             self.progress.usage[key] = self.progress.usage.get(key, 0) + count
 
     # ------------------------------------------------------------ tools

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .. import const, events, measures
+from .. import const, events, metrics
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..records.errors import (
@@ -222,5 +222,5 @@ class TurnJournal(EventLog):
 
 
 def _measure(result: CallResult) -> None:
-    measures.add("calls", outcome=result.outcome)
-    measures.observe("call_seconds", result.duration_ms / 1000)
+    metrics.add("calls", outcome=result.outcome)
+    metrics.observe("call_seconds", result.duration_ms / 1000)

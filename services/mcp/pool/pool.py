@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ... import const, measures, packages, traces
+from ... import const, metrics, packages, traces
 from ...errors import (
     ConnectFailed,
     EngineError,
@@ -371,12 +371,12 @@ class Pool:
 
     def _watch(self, session: Session) -> None:
         self._alive.add(session)
-        measures.level("sessions", len(self._alive))
+        metrics.level("sessions", len(self._alive))
         session.on_closed(lambda: self._forget(session))
 
     def _forget(self, session: Session) -> None:
         self._alive.discard(session)
-        measures.level("sessions", len(self._alive))
+        metrics.level("sessions", len(self._alive))
 
 
 def _patience(spec: ServerSpec, method: str) -> float:

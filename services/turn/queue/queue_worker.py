@@ -9,7 +9,7 @@ import functools
 import logging
 from collections.abc import Callable
 
-from ... import const, measures
+from ... import const, metrics
 from ...errors import EngineError, LeaseLost, TurnGone
 from ..journal import TurnJournal
 from ..ports import Claim, NotNow, OutcomeUnknown, Store, StoreGone, TurnsLocked
@@ -146,7 +146,7 @@ class QueueWorker:
             self._is_doubtful = False
             if self._runner.is_stopping:  # `drain` gives them back
                 return
-            measures.add("claims", len(claims))
+            metrics.add("claims", len(claims))
             for claim in claims:
                 self._begin(claim)
         if len(claims) == slots:  # there may be more
@@ -167,7 +167,7 @@ class QueueWorker:
         running = self.running[claim] = TurnRun(claim, journal, self.store, held_db, self._runner)
         self.heartbeat.hold(claim)
         running.task = self._runner.spawn(self._run(running))
-        measures.add("turns_running")
+        metrics.add("turns_running")
 
     async def _run(self, running: TurnRun) -> None:
         claim = running.claim
@@ -184,7 +184,7 @@ class QueueWorker:
         finally:
             running.journal.lose()
             del self.running[claim]
-            measures.add("turns_running", -1)
+            metrics.add("turns_running", -1)
             self.look()  # the conversation's next turn may wait
             self._runner.look_again()
 

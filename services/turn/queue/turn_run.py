@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
-from ... import events, large, measures, traces
+from ... import events, large, metrics, traces
 from ...errors import EngineError, LeaseLost, TurnGone
 from ...render import markdown
 from ...sentence import _lt
@@ -116,8 +116,8 @@ class TurnRun:
         """It must end whatever refuses to be written, or runner after runner would ask the model again."""
         journal, self.is_ending = self.journal, True
         begun += journal.asked.seconds  # what a person takes is not the turn's
-        measures.add("turns", state=result.state)
-        measures.observe("turn_seconds", self._runner.clock() - begun)
+        metrics.add("turns", state=result.state)
+        metrics.observe("turn_seconds", self._runner.clock() - begun)
         if progress:
             progress.epoch = self.claim.epoch
         try:
