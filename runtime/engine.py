@@ -271,10 +271,10 @@ class Engine:
         if self._pool is not None:
             self._pool.release(realm, conversation_id)
 
-    async def forgive(self, realm, server_id):
-        """Ask a server again that was left alone, see `Pool.forgive`."""
+    async def reset_breaker(self, realm, server_id):
+        """Ask a server again that was left alone, see `Pool.reset_breaker`."""
         if self._pool is not None:
-            self._pool.forgive(realm, server_id)
+            self._pool.reset_breaker(realm, server_id)
 
     async def close(self):
         if self._pool is not None:

@@ -4,7 +4,7 @@ import logging
 
 from ..tools import db, host
 from . import process
-from .records import known
+from .records import model_summary
 from .servers import background
 from .turns import listeners, serving, turn_queue
 
@@ -42,10 +42,10 @@ class OdooHost:
         background.import_later(dbname, box_id, url, uid)
 
     def record_models(self, turn):
-        return known.models(turn)
+        return model_summary.models(turn)
 
     def record_name(self, turn, record):
-        return known.name(turn, record)
+        return model_summary.name(turn, record)
 
     def revoke_later(self, token_sets):
         process.revoke_later(token_sets)

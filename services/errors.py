@@ -61,7 +61,7 @@ class EngineError(Exception):
         super().__init__(message or self.default_message)
         self.detail = detail
 
-    def at_length(self) -> str:
+    def full_message(self) -> str:
         """The sentence for who manages what failed, with the program's last output if there is any."""
         sentence = for_managers(str(self))
         if not self.last_output:
@@ -69,12 +69,12 @@ class EngineError(Exception):
         return joined(sentence, _lt("Last output: %(words)s", words=self.last_output))
 
     @property
-    def outline(self) -> str:
+    def public_message(self) -> str:
         """Message for users of a server: nothing of this host, its files or its environment."""
         return str(self)
 
     @property
-    def inside(self) -> str:
+    def network_detail(self) -> str:
         """Network detail for administrators: where in our own network it happened."""
         return ""
 
@@ -84,7 +84,7 @@ class ConfigError(EngineError):
     default_message = _lt("The configuration is not valid.")
 
     @property
-    def outline(self) -> str:
+    def public_message(self) -> str:
         return self.default_message if type(self) is ConfigError else str(self)
 
 
@@ -93,7 +93,7 @@ class BlockedAddress(ConfigError):
     default_message = _lt("This address is not allowed: only public addresses can be reached.")
 
     @property
-    def inside(self) -> str:
+    def network_detail(self) -> str:
         return self.detail
 
 
@@ -167,7 +167,7 @@ class HostUnreachable(ConnectFailed):
     )
 
     @property
-    def inside(self) -> str:
+    def network_detail(self) -> str:
         return self.detail
 
 

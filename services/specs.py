@@ -121,7 +121,7 @@ class ServerSpec:
         return self.realm, self.id
 
     @property
-    def asker(self) -> tuple[str, int]:
+    def quota_key(self) -> tuple[str, int]:
         """Holder of the share of a process that its requests are taken from."""
         return self.realm, self.person
 
@@ -207,7 +207,7 @@ class ToolSpec:
     is_blocked: bool = False  # the host lets no call through: it is known, not offered or found
 
     @property
-    def is_hosts(self) -> bool:
+    def is_builtin(self) -> bool:
         """True if the host answers itself and not a server."""
         return bool(self.records) or not (self.id or self.server_id)
 

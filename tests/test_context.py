@@ -19,7 +19,7 @@ from ..services.net.course import Diagnosis
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from ..services.turn import ai_client
 from ..services.turn.journal import TurnJournal
-from ..services.turn.queue.held_turn import ending
+from ..services.turn.queue.turn_run import ending
 from ..services.turn.tools import TurnTools
 from .common import TAIPEI, TurnByHandCase
 
@@ -67,7 +67,7 @@ class ContextCase(TurnByHandCase):
         """
         self.turn = turn
         self.env.flush_all()
-        with mute_logger("odoo.addons.woow_paas_platform.services.turn.queue.held_turn"):
+        with mute_logger("odoo.addons.woow_paas_platform.services.turn.queue.turn_run"):
             asyncio.run(self._run_async(script, dies, stops))
         self.env.invalidate_all()
         return turn

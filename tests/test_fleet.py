@@ -16,7 +16,7 @@ from odoo.tests import TransactionCase, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import UndefinedTable
 
-from ..runtime.fleet import fleet, looks, process_host
+from ..runtime.fleet import fleet, probes, process_host
 from ..tools import db
 from .test_listening import Mute
 
@@ -38,7 +38,7 @@ class ScriptedLooks:
 
     def __init__(self, clock):
         self.clock = clock
-        self.inside = {}
+        self.network_detail = {}
         self.asked = []
         self.counts = {}
 
@@ -55,8 +55,8 @@ class ScriptedLooks:
 
     def seen(self, name):
         if name == fleet.CONTROL:
-            return self.inside.get(name) or [(one,) for one in self.inside]
-        found = self.inside[name]
+            return self.network_detail.get(name) or [(one,) for one in self.network_detail]
+        found = self.network_detail[name]
         return found if isinstance(found, Exception) else [found]
 
 
@@ -80,7 +80,7 @@ class TestFleet(TransactionCase):
         self.patch(fleet, "time", self.clock)
         self.patch(fleet, "config", {"dbfilter": "", "db_template": "template0"})
         self.looks = ScriptedLooks(self.clock)
-        self.patch(fleet, "Looks", lambda: self.looks)
+        self.patch(fleet, "DatabaseProbes", lambda: self.looks)
         self.process, self.channel = Process(), Mute()
         self.fleet = fleet.Fleet(self.process, self.channel)
 
@@ -281,8 +281,8 @@ class TestLooks(TransactionCase):
         self.addCleanup(os.close, self.waker)
 
     def test_who_hangs_keeps_nobody(self):
-        self.patch(looks, "PATIENCE", 3.0)
-        looking, name = looks.Looks(), self.env.cr.dbname
+        self.patch(probes, "PATIENCE", 3.0)
+        looking, name = probes.DatabaseProbes(), self.env.cr.dbname
         looking.begin(name, "SELECT pg_sleep(30)")
         looking.begin("woow_there_is_no_such", "SELECT 1")
         looking.begin("postgres", "SELECT 7")
@@ -293,7 +293,7 @@ class TestLooks(TransactionCase):
         self.assertIn("no answer within 3 s", str(self._all(looking, 1)[name]))
 
     def test_a_database_that_was_looked_into_has_no_connection(self):
-        looking = looks.Looks()
+        looking = probes.DatabaseProbes()
         looking.begin(fleet.CONTROL, "SELECT pg_backend_pid()")
         ((process,),) = self._all(looking, 1)[fleet.CONTROL]
         is_there = [process]

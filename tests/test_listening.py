@@ -18,7 +18,7 @@ from ..runtime.turns import listener, listeners, notification_handler, serving
 from ..services.errors import EngineError
 from ..services.turn.ports import StoreGone
 from ..tools import db, settings
-from ..tools.line import Line
+from ..tools.pg_connection import PgConnection
 from .common import AiCase
 
 
@@ -79,8 +79,8 @@ class TestListening(AiCase):
         self.patch(listener, "IDLE_INTERVAL", 0.1)
         listening = listener.Listener(self.dbname, heard, channel)
         try:
-            listening.hear({"server_off": {3}, "server_well": {1}, "rumour": {1}}, False)
-            heard.wait(("server_well", 1))
+            listening.hear({"server_off": {3}, "server_recovered": {1}, "rumour": {1}}, False)
+            heard.wait(("server_recovered", 1))
             listening.hear({"stop": {1}}, False)
             heard.wait(("stop", 1))
             listening.hear({"stop": {2}, "queued": {0}}, True)
@@ -173,7 +173,7 @@ class TestListening(AiCase):
         self.assertTrue(subscription.is_over)
 
     def test_no_statement_of_a_line_waits_for_ever(self):
-        with closing(Line(self.dbname, 0.3)) as line, self.assertRaises(db.DatabaseGone):
+        with closing(PgConnection(self.dbname, 0.3)) as line, self.assertRaises(db.DatabaseGone):
             line.query("SELECT pg_sleep(10)")
 
     def test_what_passes_is_tried_again_and_what_does_not_is_told(self):

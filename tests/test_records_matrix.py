@@ -14,7 +14,7 @@ from odoo.tests import new_test_user, tagged
 
 from ..runtime.records import executor, mentions, write
 from ..runtime.records.changes import Changes
-from ..runtime.records.reach import Reach
+from ..runtime.records.reach import RecordScope
 from ..services.records.catalog import Access
 from ..services.records.errors import RecordError
 from ..tools import rehearsal
@@ -340,7 +340,7 @@ class TestRecordsMatrix(AiCase):
         env = self.env(user=person.id, su=False, context=context)
         try:
             with executor.record_errors(self.env), self.env.cr.savepoint():
-                return WAYS[tool](Reach(env, self.access), arguments)
+                return WAYS[tool](RecordScope(env, self.access), arguments)
         except (RecordError, AccessError) as error:
             return str(error), {}
 

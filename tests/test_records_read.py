@@ -7,7 +7,7 @@ from odoo import fields
 from odoo.tests import tagged
 
 from ..runtime.records import aggregate, executor, read
-from ..runtime.records.reach import Reach
+from ..runtime.records.reach import RecordScope
 from .records_data import PartnersCase
 
 
@@ -88,7 +88,7 @@ class TestRecordsRead(PartnersCase):
         middles = make([{"name": f"Middle {top.id}", "parent_id": top.id} for top in tops])
         ends = make([{"name": f"End {one.id}", "parent_id": one.id} for one in middles])
         turn = self._turn(self.internal)
-        reach = Reach(executor.env_of(self.env, turn), turn._record_access())
+        reach = RecordScope(executor.env_of(self.env, turn), turn._record_access())
         counts = []
         for some in (ends[:1], ends[:1], ends):  # what Odoo looks up once is there after the first
             given = {"model": "res.partner", "fields": ["parent_id.parent_id.city"]}
@@ -108,7 +108,7 @@ class TestRecordsRead(PartnersCase):
         tops = make([{"name": f"Top {n}", "is_company": True} for n in range(20)])
         ends = make([{"name": f"End {one.id}", "parent_id": one.id} for one in tops])
         turn = self._turn(self.internal)
-        reach = Reach(executor.env_of(self.env, turn), turn._record_access())
+        reach = RecordScope(executor.env_of(self.env, turn), turn._record_access())
         counts = []
         for some in (ends[:1], ends[:1], ends):
             self.env.flush_all()
@@ -164,7 +164,7 @@ class TestRecordsRead(PartnersCase):
             return found
 
         turn = self._turn(self.internal)
-        reach = Reach(executor.env_of(self.env, turn), turn._record_access())
+        reach = RecordScope(executor.env_of(self.env, turn), turn._record_access())
         given = {"model": "res.partner", "fields": ["city"], "ids": self.azure.ids}
         given["filters"] = [{"field": "id", "value": self.azure.id}]
         for name in ("search_records", "read_records"):

@@ -13,7 +13,7 @@ from odoo.tools import config
 from ..runtime.turns import listeners
 from ..runtime.web import slots
 from ..services.testing.fake_tools import text
-from ..tools.line import Line
+from ..tools.pg_connection import PgConnection
 from .common import SCHEMA, AiHttpCase, served_mcp
 from .recall_data import PLAN, RecallData
 
@@ -124,7 +124,7 @@ class TestWaits(RecallData, AiHttpCase):
         self.assertEqual(self._call("POST", ONE, CALL)[0], 200)
 
     def _rows(self, statement):
-        with closing(Line(self.dbname, 5.0)) as line:
+        with closing(PgConnection(self.dbname, 5.0)) as line:
             line.query(statement, [self.internal.id])
 
     def test_nobody_takes_the_slots_of_another(self):

@@ -20,7 +20,7 @@ from ..runtime.wakeup.channel import Channel
 from ..runtime.wakeup.postgres import PostgresTransport
 from ..services.turn.ports import Ending
 from ..tools import db, host, notify
-from ..tools.line import Line
+from ..tools.pg_connection import PgConnection
 from .store_data import StoreCase
 
 
@@ -267,7 +267,7 @@ class TestWakeup(TransactionCase):
         self.patch(type(host.current()), "publish", lambda _self, *args: told.append(args))
         pool = sql_db.ConnectionPool(1)
         self.addCleanup(pool.close_all)
-        ear = self.enterContext(closing(Line(self.env.cr.dbname, 5.0)))
+        ear = self.enterContext(closing(PgConnection(self.env.cr.dbname, 5.0)))
         ear.query(f"LISTEN {notify.CHANNEL}")
         with closing(self._cursor(pool)) as cr:
             notify.queued(cr, 5)

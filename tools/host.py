@@ -45,7 +45,7 @@ class Host(Protocol):
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
     def record_models(self, turn: Any) -> str:
-        """Model summary of the records that this turn's person may read, see `runtime/records/known.py`.
+        """Model summary of the records that this turn's person may read, see `runtime/records/model_summary.py`.
 
         :param turn: record of the turn
         """

@@ -1,8 +1,8 @@
 """Notifications: what other processes are told once a transaction is committed, see `runtime/wakeup/channel.py`.
 
 A note is a kind with the ids that it is about: ``queued`` (a turn may wait), ``events`` (a turn has new ones; which
-of them, no other tenant is told), ``stop`` and ``answered`` (a turn), ``server_off`` and ``server_well`` (a server),
-``conversation_over`` (a channel).
+of them, no other tenant is told), ``stop`` and ``answered`` (a turn), ``server_off`` and ``server_recovered`` (a
+server), ``conversation_over`` (a channel).
 """
 
 import functools
@@ -82,9 +82,9 @@ def server_off(cr, server_id: int) -> None:
     _send(cr, "server_off", server_id)
 
 
-def server_well(cr, server_id: int) -> None:
+def server_recovered(cr, server_id: int) -> None:
     """Tell all processes that the server was seen well, so that none goes on leaving it alone."""
-    _send(cr, "server_well", server_id)
+    _send(cr, "server_recovered", server_id)
 
 
 def answered(cr, turn_id: int) -> None:

@@ -91,7 +91,7 @@ class Recorder:
     :ivar created: ``[(model, id)]`` in the order in which they were made
     :ivar deleted: ``{(model, id): name}``, also of what the database deletes by itself; None for what the
         person may not read
-    :ivar person: the `Reach` of whom the call is made for
+    :ivar person: the `RecordScope` of whom the call is made for
     :ivar numbers: what sequences have given
     :ivar outward: ``[(kind, what, more)]`` of what would follow the commit: a "request" to an address with
         what it says, or a "callback", of which only the name is known; and each "program" that would run

@@ -66,9 +66,13 @@ class Reader:
 def for_reader(error: EngineError, reader: Reader) -> str:
     """The error's sentence in the reader's language, with as much of its inside as the reader may know."""
     if not reader.manages:
-        return in_language(reader.lang, error.outline)
-    sentence = in_language(reader.lang, error.at_length())
-    return f"{sentence} ({error.inside})" if error.inside and reader.administers else sentence
+        return in_language(reader.lang, error.public_message)
+    sentence = in_language(reader.lang, error.full_message())
+    return (
+        f"{sentence} ({error.network_detail})"
+        if error.network_detail and reader.administers
+        else sentence
+    )
 
 
 def for_managers(env, sentence: str) -> str:
@@ -76,7 +80,7 @@ def for_managers(env, sentence: str) -> str:
     return translated(env, errors.for_managers(sentence))
 
 
-def with_inside(env, sentence: str, inside: str) -> str:
+def with_network_detail(env, sentence: str, inside: str) -> str:
     """The sentence, with `inside` in brackets behind it for an administrator."""
     if inside and env.user.has_group("woow_paas_platform.group_admin"):
         return f"{sentence} ({inside})"

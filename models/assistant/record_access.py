@@ -352,7 +352,7 @@ class RecordAccess(models.Model):
         """
         depends = {one.comodel_name for one in self._depends_steps(field)} - {None}
         is_silent = not self.env.registry.field_depends[field]
-        # Odoo itself follows the path of a related field; by their names, records are looked for by `Reach`.
+        # Odoo itself follows the path of a related field; by their names, records are looked for by `RecordScope`.
         pieces = [(field.compute, is_silent), (field.name != "display_name" and field.search, True)]
         found = collections.defaultdict(set)
         for code, leads_on in pieces:

@@ -84,9 +84,11 @@ class McpServer(models.Model):
         for server in self:
             message = server.state_message
             sentence = message and sentences.translated(self.env, message)
-            # sudo: mcp_server - shown to administrators only, see `with_inside`
+            # sudo: mcp_server - shown to administrators only, see `with_network_detail`
             inside = server.sudo().state_inside
-            server.state_sentence = message and sentences.with_inside(self.env, sentence, inside)
+            server.state_sentence = message and sentences.with_network_detail(
+                self.env, sentence, inside
+            )
 
     @api.depends("process_ids.state")
     def _compute_is_paused(self):
@@ -138,8 +140,8 @@ class McpServer(models.Model):
         for server in self:
             server._set_state(
                 state if server.active else "disabled",
-                text.storable(error.at_length()),
-                text.storable(error.inside),
+                text.storable(error.full_message()),
+                text.storable(error.network_detail),
                 last_attempt=now,
             )
 
@@ -163,7 +165,7 @@ class McpServer(models.Model):
             state = "degraded"
         else:
             state = "error"
-        message, inside = text.storable(error.at_length()), text.storable(error.inside)
+        message, inside = text.storable(error.full_message()), text.storable(error.network_detail)
         self._set_state(state, message, inside, failed_checks=failed, last_check=now)
         if failed == TELL_AFTER:
             self._tell_owners()
@@ -185,7 +187,7 @@ class McpServer(models.Model):
         rows = self.sudo().process_ids.filtered(lambda p: p.state != "closed")
         rows.write({"state": "closed", "reason": False, "since": fields.Datetime.now()})
         for server in self:
-            notify.server_well(self.env.cr, server.id)
+            notify.server_recovered(self.env.cr, server.id)
 
     def _end_sessions(self):
         """Have every process close what is open to these servers, with the commit."""

@@ -322,7 +322,7 @@ class McpTool(models.Model):
                 definition=tool._definition(),
                 tokens=tool.token_estimate,
                 is_blocked=tool in blocked,
-                problem=problems[tool.server_id.id].outline
+                problem=problems[tool.server_id.id].public_message
                 if tool.server_id.id in problems
                 else "",
             )

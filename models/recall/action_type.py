@@ -383,7 +383,7 @@ class ActionType(models.Model):
 
     def _problem_of_server(self, problems):
         problem = problems.get(self.tool_id.server_id.id)
-        return {"problem": problem.outline} if problem else {}
+        return {"problem": problem.public_message} if problem else {}
 
     def _server_specs(self, person):
         """Specifications as those of `mcp_server`, with what stands for the toolboxes."""

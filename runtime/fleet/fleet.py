@@ -19,11 +19,11 @@ import psycopg2
 from odoo.addons.base.models.ir_cron import BASE_VERSION
 from odoo.tools import config
 
-from ...services import measures
+from ...services import metrics
 from ...tools import db, notify
 from ..wakeup.channel import Channel
 from ..wakeup.postgres import CONTROL
-from .looks import Looks, Seen
+from .probes import DatabaseProbes, Seen
 
 _logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Fleet:
         self._host = host
         self._channel = channel
         self._tenants: dict[str, Tenant] = {}
-        self._looks = Looks()
+        self._looks = DatabaseProbes()
         self._listed = self._listed_well = float("-inf")
         self._is_listing = False
         self._is_away = False  # PostgreSQL, or its control database
@@ -133,9 +133,9 @@ class Fleet:
     def _measure(self) -> None:
         tenants = list(self._tenants.values())
         served, refused = sum(t.is_served for t in tenants), sum(bool(t.reason) for t in tenants)
-        measures.level("databases", served, state="served")
-        measures.level("databases", refused, state="refused")
-        measures.level("databases", len(tenants) - served - refused, state="resting")
+        metrics.level("databases", served, state="served")
+        metrics.level("databases", refused, state="refused")
+        metrics.level("databases", len(tenants) - served - refused, state="resting")
 
     def _see_to(self, tenant: Tenant, now: float) -> None:
         if tenant.is_served:

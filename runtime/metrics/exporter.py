@@ -1,4 +1,4 @@
-"""Prometheus: the measures of all processes of this host, in a folder that they share, as text.
+"""Prometheus: the metrics of all processes of this host, in a folder that they share, as text.
 
 prometheus_client is optional, and imported on first use. Its values are files that each process maps into memory, so
 whichever process is asked tells of all of them; see https://prometheus.github.io/client_python/multiprocess/.
@@ -19,7 +19,7 @@ from typing import TextIO
 
 from odoo.tools import config
 
-from ...services import measures, packages
+from ...services import metrics, packages
 from ...tools import settings
 from . import queue
 
@@ -39,7 +39,7 @@ class PrometheusSink:
         self._lock = lock
         registry = CollectorRegistry()  # of its own: what others measure stays theirs
         self._all = {}
-        for name, measure in measures.MEASURES.items():
+        for name, measure in metrics.MEASURES.items():
             about = (f"{PREFIX}{name}", measure.help, measure.labels)
             if measure.kind == "counter":
                 made = Counter(*about, registry=registry)
@@ -79,7 +79,7 @@ def begin() -> None:
     lock = _emptied(folder)
     with contextlib.suppress(OSError):  # not every file system has locks
         fcntl.flock(lock, fcntl.LOCK_SH)
-    measures.install(PrometheusSink(lock))
+    metrics.install(PrometheusSink(lock))
 
 
 def _emptied(folder: Path) -> TextIO:

@@ -1,4 +1,4 @@
-"""The measures of a process that serves no other HTTP: `odoo-bin ai_runner` with `metrics_port`."""
+"""The metrics of a process that serves no other HTTP: `odoo-bin ai_runner` with `metrics_port`."""
 
 import http.server
 import logging

@@ -20,7 +20,7 @@ from ...services.specs import CallResult
 from ...tools import db, rehearsal
 from . import aggregate, chatter, read, write
 from .changes import Changes
-from .reach import Reach
+from .reach import RecordScope
 
 _logger = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ def _impossible(recorder):
 def _carry_out(env, call):
     turn, name = call.turn_id, call.tool_name
     tool = READS.get(name) or write.TOOLS[name]
-    reach = Reach(env_of(env, turn), turn._record_access(), turn)
+    reach = RecordScope(env_of(env, turn), turn._record_access(), turn)
     if recorder := rehearsal.current():
         recorder.person = reach.of_person()
     result = tool(reach, call.arguments or {})

@@ -8,7 +8,7 @@ from ...services.records.errors import RecordError
 from ...tools import db, labels
 from ...tools.refusals import NotThere, Refusal
 from . import executor, read, values
-from .reach import Reach
+from .reach import RecordScope
 
 STATEMENT_TIMEOUT = 1_000  # ms of one search while somebody types
 SEARCH_TIME = 2.0  # s of all of them
@@ -99,7 +99,7 @@ def _sheet(env, turn, mention):
     """Result of reading the record, None where it cannot be read."""
     try:
         with executor.record_errors(env), env.cr.savepoint(flush=False), executor.limited(env.cr):
-            reach = Reach(executor.env_of(env, turn), turn._record_access())
+            reach = RecordScope(executor.env_of(env, turn), turn._record_access())
             wanted = {"model": mention["model"], "ids": [mention["id"]]}
             return read.read_records(reach, wanted)[0]
     except RecordError:
@@ -108,7 +108,7 @@ def _sheet(env, turn, mention):
 
 def _reach(user, assistant, companies):
     env = executor.env_of_person(user.env, user, user._woow_ai_companies(companies))
-    return Reach(env, assistant._record_access())
+    return RecordScope(env, assistant._record_access())
 
 
 def _mention(record, name):

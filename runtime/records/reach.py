@@ -1,4 +1,4 @@
-"""Reach: the models, fields and paths open to one person through one assistant, checked at each step.
+"""RecordScope: the models, fields and paths open to one person through one assistant, checked at each step.
 
 Whatever is out of reach looks like what does not exist, so that nothing can be found out by asking.
 """
@@ -44,7 +44,7 @@ BEGINNING = 4  # letters of a word that are looked for
 OF_RELATIONS = tuple(one for one in OPERATORS if one not in {"<", "<=", ">", ">=", *OF_TREES})
 
 
-class Reach:
+class RecordScope:
     """
     :param env: the person's, never with sudo
     :param turn: whose call it is, if it is one's
@@ -58,7 +58,7 @@ class Reach:
 
     def of_person(self):
         """Scope of the person without an assistant, for what no model reads."""
-        return Reach(self.env, {}, self.turn)
+        return RecordScope(self.env, {}, self.turn)
 
     # ------------------------------------------------------------ models
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...services import measures
+from ...services import metrics
 from ...services.turn.ports import StoreGone
 from ...tools import db, notify
-from ...tools.line import Line
+from ...tools.pg_connection import PgConnection
 from ..wakeup.channel import Channel, merge
 
 _logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ PAGE = (
     256 * 1024
 )  # characters of one page of a turn's log, or bytes of a stream's; one event may be longer
 READERS = 8  # cursors that this process takes for replays of one database at a time
-KINDS = ("queued", "stop", "server_off", "server_well", "answered", "conversation_over")
+KINDS = ("queued", "stop", "server_off", "server_recovered", "answered", "conversation_over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class NotificationHandler(Protocol):
 
     def stop(self, turn_id: int) -> None: ...
     def server_off(self, server_id: int) -> None: ...
-    def server_well(self, server_id: int) -> None: ...
+    def server_recovered(self, server_id: int) -> None: ...
     def answered(self, turn_id: int) -> None: ...
     def conversation_over(self, channel_id: int) -> None: ...
 
@@ -222,7 +222,7 @@ class Listener:
         self._lock = threading.Lock()
         self._notes: notify.Notes = {}
         self._wakeup = threading.Event()
-        self._line: Line | None = None
+        self._line: PgConnection | None = None
         self._used = self._looked = time.monotonic()
         self._thread = threading.Thread(target=self._listen, name="woow-ai-listen", daemon=True)
         self._thread.start()
@@ -250,7 +250,7 @@ class Listener:
         subscription = Subscription(turn_id, after, reader, is_behind)
         with self._lock:
             self._subscriptions.setdefault(turn_id, set()).add(subscription)
-        measures.add("streams")
+        metrics.add("streams")
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
@@ -260,7 +260,7 @@ class Listener:
             others.discard(subscription)
             if not others:
                 self._subscriptions.pop(subscription.turn_id, None)
-        measures.add("streams", -1)
+        metrics.add("streams", -1)
 
     def count(self, reader: int | None = None) -> int:
         """Open streams, or those of one reader."""
@@ -315,7 +315,7 @@ class Listener:
 
     def _query(self, statement, values=()) -> list[tuple]:
         if self._line is None:
-            self._line = Line(self.dbname, PATIENCE)
+            self._line = PgConnection(self.dbname, PATIENCE)
         return self._line.query(statement, values)
 
     def _disconnect(self) -> None:

@@ -133,8 +133,8 @@ class ProcessHandler:
         """Close what is open to a server that was switched off; its processes end with it."""
         process.submit(lambda engine: engine.drop(self._dbname, server_id))
 
-    def server_well(self, server_id: int) -> None:
-        process.submit(lambda engine: engine.forgive(self._dbname, server_id))
+    def server_recovered(self, server_id: int) -> None:
+        process.submit(lambda engine: engine.reset_breaker(self._dbname, server_id))
 
     def conversation_over(self, channel_id: int) -> None:
         """Close the sessions of a conversation that was deleted; its processes end with them."""

@@ -23,7 +23,7 @@ def read(file_id, held):
     try:
         reading = _read(*file)
     except EngineError as error:
-        sentence = error.outline
+        sentence = error.public_message
         is_lasting = isinstance(error, FileError) and not isinstance(error, ReaderBusy)
         return held(
             lambda turn: turn._keep_reading(

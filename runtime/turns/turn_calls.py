@@ -180,7 +180,7 @@ class TurnCalls(TurnLog):
 def _origin(call):
     """Origin of a call's tool, as columns of its row: a server, or an operation of a toolbox;
     the action's part; and the pin of its definition. Ours, and tools that do not exist, come from nowhere."""
-    tool = call.tool if call.tool and (call.tool.records or not call.tool.is_hosts) else None
+    tool = call.tool if call.tool and (call.tool.records or not call.tool.is_builtin) else None
     is_operation = tool is not None and tool.operation is not None
     records = tool.records if tool is not None else ""
     is_tool = not is_operation and not records

@@ -13,7 +13,7 @@ from psycopg2.errors import UniqueViolation
 from ...services.turn.ports import Claim
 from ...services.turn.queue.heartbeat import BEATS
 from ...tools import copies, db, notify, settings
-from ...tools.line import Line
+from ...tools.pg_connection import PgConnection
 
 TURN = "woow_paas_platform.ai_turn"
 STOPS = """
@@ -31,7 +31,7 @@ class TurnQueue:
 
     def __init__(self, dbname: str):
         self.name = dbname
-        self._line: Line | None = None
+        self._line: PgConnection | None = None
         self._oid = 0  # of the database whose turns are run, once it is known whose they are
 
     def claim(self, runner_id: str, limit: int, lease: float) -> list[Claim]:
@@ -162,7 +162,7 @@ class TurnQueue:
             return db.raw(self.name, work)
         try:
             if self._line is None:
-                self._line = Line(self.name, min(claim.lease for claim in claims) / 3)
+                self._line = PgConnection(self.name, min(claim.lease for claim in claims) / 3)
             return self._line.query(statement, values)
         except BaseException:
             self.close()

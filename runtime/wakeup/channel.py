@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple, Protocol
 
-from ...services import measures
+from ...services import metrics
 from ...services.pace import Pace
 from ...services.turn.ports import StoreGone
 from ...tools.notify import Notes, process_id
@@ -217,7 +217,7 @@ class Channel:
         if self._is_deaf:
             return
         self._reason, self._is_deaf = transport.explain(), True
-        measures.level("wakeup_deaf", 1)
+        metrics.level("wakeup_deaf", 1)
         _logger.warning(
             "The wake-up channel is deaf: its own message did not come back within %.0f s. Turns go on, a second later"
             " each. %s See docs/deployment.md.",
@@ -306,7 +306,7 @@ class Channel:
         self._is_deaf = self._is_deaf and not is_heard
         if is_heard:
             self._reason = None
-            measures.level("wakeup_deaf", 0)
+            metrics.level("wakeup_deaf", 0)
         with self._lock:
             members = list(self._members.values())
         for hear in members:

@@ -4,8 +4,8 @@ from odoo.addons.bus.models.bus import ODOO_NOTIFY_FUNCTION
 from psycopg2 import sql
 
 from ...services.turn.ports import StoreGone
-from ...tools.line import Line
 from ...tools.notify import CHANNEL
+from ...tools.pg_connection import PgConnection
 from .channel import UNKNOWN, Reason
 
 CONTROL = "postgres"  # the database that Odoo's own bus and crons listen in
@@ -53,8 +53,8 @@ class PostgresTransport:
         self._mouth.close()
 
 
-def _line() -> Line:
+def _line() -> PgConnection:
     try:
-        return Line(CONTROL, PATIENCE)
+        return PgConnection(CONTROL, PATIENCE)
     except StoreGone as error:
         raise ConnectionError(f"The database {CONTROL} refuses connections.") from error

@@ -54,7 +54,7 @@ def diagnosis_data(env, diagnosis):
 def _step(env, step, error):
     message = sentences.for_managers(env, step.message) if step.message else ""
     if step.state == "failed":
-        message = sentences.with_inside(env, message, error.inside)
+        message = sentences.with_network_detail(env, message, error.network_detail)
     return {
         "name": step.name,
         "state": step.state,

@@ -16,8 +16,8 @@ from odoo.tools import config
 
 from ...services.turn.ports import StoreGone
 from ...tools import settings
-from ...tools.line import Line
 from ...tools.notify import process_id
+from ...tools.pg_connection import PgConnection
 
 END_MARGIN = 15.0  # s of Odoo's limit that stay for what a request does beside waiting
 PATIENCE = 5.0  # s for one statement
@@ -60,7 +60,7 @@ class Slots:
         self._lock = threading.Lock()
         self._held: dict[int, set[int]] = {}
         self._holder = f"{process_id()}:{uuid.uuid4().hex[:8]}"
-        self._line: Line | None = None
+        self._line: PgConnection | None = None
 
     @contextlib.contextmanager
     def hold(self, uid: int, only: int | None = None):
@@ -107,7 +107,7 @@ class Slots:
         for is_last in (False, True):
             try:
                 if self._line is None:
-                    self._line = Line(self._dbname, PATIENCE)
+                    self._line = PgConnection(self._dbname, PATIENCE)
                 rows = self._line.query(query, values)
                 return rows[0][0] if rows else None
             except BROKEN:

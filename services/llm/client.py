@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from .. import measures, traces
+from .. import metrics, traces
 from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
 from ..specs import LlmSpec
 from . import dialect, llm_errors, thinking
@@ -129,8 +129,8 @@ async def _measured(*args) -> None:
         outcome = error.code
         raise
     finally:
-        measures.add("model_requests", outcome=outcome)
-        measures.observe("model_seconds", time.monotonic() - begun)
+        metrics.add("model_requests", outcome=outcome)
+        metrics.observe("model_seconds", time.monotonic() - begun)
 
 
 async def _untold(_delta: str) -> None:

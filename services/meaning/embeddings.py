@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Sequence
 
-from .. import large, measures, text
+from .. import large, metrics, text
 from ..errors import LlmError, LlmNoEmbeddings, ResultTooLarge
 from ..llm import client, llm_errors
 from ..llm.connections import Connections
@@ -36,7 +36,7 @@ async def embed(
         outcome = error.code
         raise
     finally:
-        measures.add("embedding_requests", outcome=outcome)
+        metrics.add("embedding_requests", outcome=outcome)
     return made
 
 

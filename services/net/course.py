@@ -173,7 +173,7 @@ class Course:
             Step(
                 name=name,
                 state="failed",
-                message=error.at_length(),
+                message=error.full_message(),
                 advice=self.advice[name],
                 duration_ms=round((time.monotonic() - self._began) * 1000),
             )

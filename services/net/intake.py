@@ -31,7 +31,9 @@ class Intakes:
 
     def of(self, spec: ServerSpec) -> "Intake":
         """Return an intake for one answer at a time, of this server and for this person."""
-        return Intake((self.of_servers, (spec.asker, spec.owner)), (self.of_persons, spec.asker))
+        return Intake(
+            (self.of_servers, (spec.quota_key, spec.owner)), (self.of_persons, spec.quota_key)
+        )
 
 
 class Intake:

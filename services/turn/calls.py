@@ -14,11 +14,11 @@ from ..records.errors import RecordError
 from ..sentence import _lt
 from ..specs import CallResult, Executed, ToolCall, Verdict
 from . import approval
-from .asked import Asked
 from .execution import failure, now, refusal
 from .interrupt import Interrupt
 from .ports import Journal
 from .tools import TurnTools
+from .user_wait import UserWait
 
 PROGRESS_INTERVAL = 0.1  # s between two progress events of one call
 PROGRESS_QUICK = 100  # events of a call, then they come every second
@@ -86,7 +86,7 @@ class Calls:
         self._until = min(clock() + budget, deadline)
         self._deadline = deadline
         self._clock = clock
-        self._asked = Asked(clock)
+        self._asked = UserWait(clock)
 
     async def run(self, calls: list[ToolCall]) -> tuple[dict[str, CallResult], float]:
         """The result of each call id, and the seconds that the longest took without those of a person.
@@ -243,7 +243,7 @@ class Calls:
         timeout = min(limit, self._budget, self._deadline - self._clock())
         if call.tool is not None and call.arguments is not None and timeout <= 0:
             return Executed(result=failure("timeout", EXHAUSTED))
-        begun, asked = self._clock(), Asked(now)
+        begun, asked = self._clock(), UserWait(now)
         options = CallOptions(
             on_progress=self._reports.of(call), on_elicit=self._asker(call, asked), resume=resume
         )
@@ -262,7 +262,7 @@ class Calls:
             stopped.cancel()
             running.cancel()
 
-    def _asker(self, call: ToolCall, asked: Asked) -> OnElicit:
+    def _asker(self, call: ToolCall, asked: UserWait) -> OnElicit:
         """Asks while the server waits. The time in which a person is asked is not the tools'."""
 
         async def ask(request: ElicitRequest) -> ElicitResult:
@@ -272,7 +272,7 @@ class Calls:
         return ask
 
 
-def _without(asked: Asked, executed: Executed) -> Executed:
+def _without(asked: UserWait, executed: Executed) -> Executed:
     """The call took as long as its tool did."""
     result = executed.result
     duration = max(0, result.duration_ms - int(asked.seconds * 1000))

@@ -78,7 +78,7 @@ async def execute(
     except SessionLost as error:
         return Executed(result=failure("unknown", joined(str(error), MAYBE), begun), error=error)
     except EngineError as error:
-        return Executed(result=failure("error", error.outline, begun), error=error)
+        return Executed(result=failure("error", error.public_message, begun), error=error)
     except Exception as error:
         return Executed(
             result=failure(
@@ -91,7 +91,7 @@ def refusal(call: ToolCall) -> CallResult | None:
     """The result of a call that cannot be made at all; None if it can."""
     if call.refused:
         return failure("denied", call.refused)
-    if call.tool is None or (call.server is None and not call.tool.is_hosts):
+    if call.tool is None or (call.server is None and not call.tool.is_builtin):
         return failure(
             "unknown_tool", _lt("There is no tool called %(name)s.", name=repr(call.alias))
         )

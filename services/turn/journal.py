@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .. import const, events, measures
+from .. import const, events, metrics
 from ..errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
 from ..records.errors import (
@@ -20,10 +20,10 @@ from ..records.errors import (
 )
 from ..sentence import _lt
 from ..specs import CallResult, ToolCall, TurnProgress, Verdict
-from .asked import Asked
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
 from .ports import OutcomeUnknown, StoreGone
+from .user_wait import UserWait
 
 BEGIN_TRIES = 3  # a process that stands still each time gives the turn up
 RECORDS = "records"  # the lane of what may take long: no other write waits for it
@@ -55,7 +55,7 @@ class TurnJournal(EventLog):
         super().__init__(claim, db, wake, on_lost)
         self.store = store
         self.max_rounds = max_rounds
-        self.asked = Asked(clock)
+        self.asked = UserWait(clock)
         self._clock = clock
         self._wakeups: list[asyncio.Event] = []  # who asked first takes its answer first
 
@@ -231,5 +231,5 @@ class TurnJournal(EventLog):
 
 
 def _measure(result: CallResult) -> None:
-    measures.add("calls", outcome=result.outcome)
-    measures.observe("call_seconds", result.duration_ms / 1000)
+    metrics.add("calls", outcome=result.outcome)
+    metrics.observe("call_seconds", result.duration_ms / 1000)

@@ -207,17 +207,19 @@ class TurnTools:
         if call.server is None:
             yield
             return
-        places, asker = self._pool.calls_of_one, call.server.asker
+        places, quota_key = self._pool.calls_of_one, call.server.quota_key
         waiting = ()
-        if not places.try_acquire(asker):
-            waiting = [asyncio.ensure_future(one) for one in (places.acquire(asker), stop.wait())]
+        if not places.try_acquire(quota_key):
+            waiting = [
+                asyncio.ensure_future(one) for one in (places.acquire(quota_key), stop.wait())
+            ]
         try:
             if waiting:
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             yield
         finally:
             if not waiting or waiting[0].done():
-                places.release(asker)
+                places.release(quota_key)
             for one in waiting:
                 one.cancel()
 

@@ -21,7 +21,7 @@ from odoo.tools import SQL, mute_logger
 
 from ...models.turn.question import Question
 from ...runtime.records import aggregate, executor, mentions, vals, write
-from ...runtime.records.reach import Reach
+from ...runtime.records.reach import RecordScope
 from ...services.records import conditions
 from ...services.records import reach as limits
 from ...services.records.catalog import Access
@@ -103,7 +103,7 @@ class TestHiddenFields(AiCase):
             for name in self.models
         }
         context = {"lang": "en_US", "tz": "UTC", "allowed_company_ids": self.person.company_ids.ids}
-        return Reach(self.env(user=self.person.id, su=False, context=context), access)
+        return RecordScope(self.env(user=self.person.id, su=False, context=context), access)
 
     # ------------------------------------------------------------ dependencies
 
@@ -373,7 +373,7 @@ class TestHiddenFields(AiCase):
             yield ("order", name), self._ask(reach, "search_records", {**few, "order": name})
         near = {one._name: reach.access[one._name] for one in (own, *beside)}
         for value in values if field.type in ("char", "text") else ():
-            yield ("@", value), str(mentions.offered(Reach(reach.env, near), value))
+            yield ("@", value), str(mentions.offered(RecordScope(reach.env, near), value))
         yield "models", self._ask(reach, "find_models", {})
         yield "fields", self._ask(reach, "describe_model", {**given, "query": field.name})
         yield "prompt", turn._system_prompt()

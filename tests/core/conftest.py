@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from memory_store import MemoryStore
 
-from services import measures
+from services import metrics
 from services.errors import EngineError
 from services.mcp.pool.breaker import State
 from services.mcp.pool.pool import Pool
@@ -93,7 +93,7 @@ def codes(error):
 
 
 class Labels:
-    """A sink of measures that knows what may part them.
+    """A sink of metrics that knows what may part them.
 
     :ivar strange: other labels that came
     """
@@ -104,7 +104,7 @@ class Labels:
     def add(self, name, _value, labels):
         known = KINDS | codes(EngineError)
         if not known.issuperset(labels.values()) or labels.keys() != set(
-            measures.MEASURES[name].labels
+            metrics.MEASURES[name].labels
         ):
             self.strange.append((name, labels))
 
@@ -118,7 +118,7 @@ class Labels:
 def _kinds_only(monkeypatch):
     """Whatever happens, who watches a process learns no name."""
     labels = Labels()
-    monkeypatch.setattr(measures, "_sink", labels)
+    monkeypatch.setattr(metrics, "_sink", labels)
     yield
     assert labels.strange == []
 

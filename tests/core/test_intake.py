@@ -91,7 +91,7 @@ async def test_who_does_not_wait_any_more_takes_nothing(pass_time):
     first.end()
     await pass_time(1)
     await third.grow(LARGE + 1)
-    assert not intakes.of_servers.held((server(2).asker, server(2).owner))
+    assert not intakes.of_servers.held((server(2).quota_key, server(2).owner))
 
 
 async def test_one_intake_takes_one_answer_after_another(pass_time):

@@ -325,12 +325,12 @@ PATTERNS = {
         of(words._PATH),
         ("/", " /", " ~", "~.", "a.", "a.m", "a.doc", " ./"),
     ),
-    "services.records.named.NUMBER": (
+    "services.records.id_check.NUMBER": (
         compare.MAX_TEXT,
         named.NUMBER.findall,
         ("1", "1 ", "12345678901"),
     ),
-    "services.records.named.OTHER_NUMBERS": (
+    "services.records.id_check.OTHER_NUMBERS": (
         compare.MAX_TEXT,
         of(named.OTHER_NUMBERS),
         (
@@ -348,22 +348,22 @@ PATTERNS = {
             "Jan",
         ),
     ),
-    "services.records.named.OF_TABLE": (
+    "services.records.id_check.OF_TABLE": (
         compare.MAX_TEXT,
         named.OF_TABLE.findall,
         ("1", "(1", "(1)", "1 |", "\n1 |", "\n1"),
     ),
-    "services.records.named.OF_SHEET": (
+    "services.records.id_check.OF_SHEET": (
         compare.MAX_TEXT,
         named.OF_SHEET.findall,
         ("a", "a.", "\na.b ", "a.a", "\na.b 1", "(1", "_"),
     ),
-    "services.records.named.IS_TABLE": (
+    "services.records.id_check.IS_TABLE": (
         compare.MAX_TEXT,
         named.IS_TABLE.match,
         ("a", "a.", "a.b (", "_", "."),
     ),
-    "services.records.named.IS_ID": (
+    "services.records.id_check.IS_ID": (
         compare.MAX_TEXT,
         named.IS_ID.search,
         ("id", "_id", "ids", ".", "_"),

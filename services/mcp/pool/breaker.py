@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from ... import measures
+from ... import metrics
 from ...errors import (
     ConfigError,
     ConnectFailed,
@@ -123,7 +123,7 @@ class Breaker:
     def _become(self, state: State, reason: str) -> None:
         changed = (state, reason) != (self.state, self.reason)
         if state != self.state:
-            measures.add("breaker_changes", state=state)
+            metrics.add("breaker_changes", state=state)
         self.state, self.reason = state, reason
         if changed and self._on_change:
             self._on_change(state, reason)

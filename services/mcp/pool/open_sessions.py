@@ -145,14 +145,14 @@ class OpenSessions:
         semaphore = self._semaphore(bool(spec.command))
         try:
             async with asyncio.timeout_at(deadline):
-                await semaphore.acquire(spec.asker)
+                await semaphore.acquire(spec.quota_key)
         except TimeoutError as error:
             raise PoolFull from error
         if entry := self._usable(key):  # somebody else was first
-            semaphore.release(spec.asker)
+            semaphore.release(spec.quota_key)
             return entry
         opening = asyncio.get_running_loop().create_task(self._open(spec))
-        entry = self._entries[key] = _Entry(spec.asker, semaphore, opening)
+        entry = self._entries[key] = _Entry(spec.quota_key, semaphore, opening)
         opening.add_done_callback(lambda _: self._settled(key, entry))
         return entry
 

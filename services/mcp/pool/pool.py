@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ... import const, measures, packages, traces
+from ... import const, metrics, packages, traces
 from ...errors import (
     ConnectFailed,
     EngineError,
@@ -257,7 +257,7 @@ class Pool:
     async def _acquire(self, spec: ServerSpec, timeout: float) -> AsyncIterator[Admission]:
         limiter = self.limiter(spec)
         try:
-            async with limiter.acquire(spec.asker, timeout) as admission:
+            async with limiter.acquire(spec.quota_key, timeout) as admission:
                 yield admission
         finally:
             if limiter.is_forgettable:
@@ -327,7 +327,7 @@ class Pool:
             for key in [key for key in known if key[0] == realm]:
                 del known[key]
 
-    def forgive(self, realm: str, server_id: int) -> None:
+    def reset_breaker(self, realm: str, server_id: int) -> None:
         """Close the server's breaker, because another process has seen it well."""
         for key, limiter_ in self._limiters.items():
             if key[:2] == (realm, server_id):
@@ -371,12 +371,12 @@ class Pool:
 
     def _watch(self, session: Session) -> None:
         self._alive.add(session)
-        measures.level("sessions", len(self._alive))
+        metrics.level("sessions", len(self._alive))
         session.on_closed(lambda: self._forget(session))
 
     def _forget(self, session: Session) -> None:
         self._alive.discard(session)
-        measures.level("sessions", len(self._alive))
+        metrics.level("sessions", len(self._alive))
 
 
 def _patience(spec: ServerSpec, method: str) -> float:

@@ -11,7 +11,6 @@ import anyio
 import httpx
 
 from ... import const, jsonrpc, text
-from ...aside import Aside
 from ...errors import (
     ConnectFailed,
     EngineError,
@@ -21,6 +20,7 @@ from ...errors import (
     SessionExpired,
     SessionLost,
 )
+from ...large_result_bypass import LargeResultBypass
 from ...net import faults
 from ...sentence import _lt
 from ..transport import stdio
@@ -41,7 +41,7 @@ class LegacySession(Session):
         self._guard: GuardTransport | None = None
         self._session: Any = None
         self._asking: dict[jsonrpc.Id, Request] = {}
-        self._aside = Aside()
+        self._aside = LargeResultBypass()
         super().__init__(*args, **options)
 
     async def _open(self, stack: contextlib.AsyncExitStack) -> ServerInfo:

@@ -6,8 +6,8 @@ from typing import Any, Protocol, TypeVar
 import anyio
 
 from ... import jsonrpc
-from ...aside import Aside
 from ...errors import EngineError
+from ...large_result_bypass import LargeResultBypass
 from ...net.intake import Intake
 
 _T = TypeVar("_T")
@@ -45,7 +45,7 @@ class Guard(Protocol):
     """The transport as a stream sees it, see `guard.GuardTransport`."""
 
     cap: int
-    aside: Aside
+    aside: LargeResultBypass
     flights: dict[jsonrpc.Id, Flight]
     resumable: dict[str, jsonrpc.Id]
     asked: dict[str, jsonrpc.Id]

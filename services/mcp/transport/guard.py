@@ -15,8 +15,8 @@ import anyio
 import httpx
 
 from ... import const, jsonrpc, large
-from ...aside import Aside
 from ...errors import EngineError, ProtocolError, ServerTimeout, SessionLost
+from ...large_result_bypass import LargeResultBypass
 from ...net import faults, http
 from ...net.intake import Intake, TakenIn
 from .flight import Aborted, Flight
@@ -43,11 +43,11 @@ class GuardTransport(httpx.AsyncBaseTransport):
         cap: int = const.WIRE_CAP,
         legacy: bool = False,
         on_lost=None,
-        aside: Aside | None = None,
+        aside: LargeResultBypass | None = None,
         intake: Callable[[], Intake] = Intake,
     ):
         self.cap = cap
-        self.aside = aside or Aside()
+        self.aside = aside or LargeResultBypass()
         self.intake = intake
         self.faults: dict[jsonrpc.Id, EngineError] = {}
         self.flights: dict[jsonrpc.Id, Flight] = {}

@@ -16,7 +16,6 @@ from typing import Any, Protocol, cast
 import anyio
 
 from ... import const, jsonrpc, large, text
-from ...aside import Aside
 from ...errors import (
     ConfigError,
     EngineError,
@@ -25,6 +24,7 @@ from ...errors import (
     SandboxUnavailable,
     ServerPaused,
 )
+from ...large_result_bypass import LargeResultBypass
 from ...net.intake import Intake
 from ...sandbox import bubblewrap, packages
 from ...sentence import _lt
@@ -159,7 +159,7 @@ class Process:
 
 @contextlib.asynccontextmanager
 async def streams(
-    spec: ServerSpec, process: Process, aside: Aside, intake: Intake
+    spec: ServerSpec, process: Process, aside: LargeResultBypass, intake: Intake
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The read and write stream of a new process, in a process group and with an environment of its own.
 
@@ -331,7 +331,9 @@ async def _has_ended(child: _Child, within: float) -> bool:
     return child.returncode is not None
 
 
-async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside, intake: Intake) -> None:
+async def _read(
+    stdout: asyncio.StreamReader, heard: Any, aside: LargeResultBypass, intake: Intake
+) -> None:
     """One message per line; lines that are not JSON-RPC (stray prints) are skipped."""
     from mcp.shared.message import SessionMessage  # noqa: PLC0415
     from mcp.types import JSONRPCMessage  # noqa: PLC0415
@@ -346,7 +348,9 @@ async def _read(stdout: asyncio.StreamReader, heard: Any, aside: Aside, intake: 
                         await heard.send(SessionMessage(JSONRPCMessage.model_validate(message)))
 
 
-async def _message(line: bytearray, noise: Noise, aside: Aside) -> dict[str, Any] | None:
+async def _message(
+    line: bytearray, noise: Noise, aside: LargeResultBypass
+) -> dict[str, Any] | None:
     """The message of a line as the client may see it, if any.
 
     :raises ResultTooLarge: the process sends too much beside its answers

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ... import const, measures
+from ... import const, metrics
 from ..ports import Claim, Store, StoreGone
 
 _logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Heartbeat:
 
     def _mark(self, asked: float) -> None:
         self._turned = self._clock()
-        measures.observe("loop_lag_seconds", self._turned - asked)
+        metrics.observe("loop_lag_seconds", self._turned - asked)
 
     def _run(self) -> None:
         period, away = self._lease / BEATS, False

@@ -24,8 +24,8 @@ from ..interrupt import Interrupt
 from ..journal import RECORDS
 from ..ports import Store
 from .fair_line import NOBODY, FairLine
-from .places import Places
-from .queue_host import QueueHost
+from .fair_slots import FairSlots
+from .queue_worker import QueueWorker
 
 _logger = logging.getLogger(__name__)
 
@@ -111,11 +111,11 @@ class Runner:
         self.lease = lease
         self.clock = clock
         self.is_stopping = False
-        self.queues: dict[str, QueueHost] = {}
+        self.queues: dict[str, QueueWorker] = {}
         self.run_engine = run
         self.render = render
         self._on_close = on_close
-        self._places = Places(capacity)
+        self._places = FairSlots(capacity)
         self._tasks: set[asyncio.Task] = set()
         self._make_executor = executor
         self._lines: dict[tuple[str, str], FairLine] = {}
@@ -138,15 +138,15 @@ class Runner:
 
         :param delay: seconds until then
         """
-        self._call_soon(self._loop.call_later, delay, self._of_queue, name, QueueHost.look)
+        self._call_soon(self._loop.call_later, delay, self._of_queue, name, QueueWorker.look)
 
     def request_stop(self, name: str, turn_id: int) -> None:
         """Stop a turn of this queue, if it runs here."""
-        self._call_soon(self._of_queue, name, QueueHost.stop_turn, turn_id)
+        self._call_soon(self._of_queue, name, QueueWorker.stop_turn, turn_id)
 
     def tell_answered(self, name: str, turn_id: int) -> None:
         """A person has answered what a server of this turn waits for."""
-        self._call_soon(self._of_queue, name, QueueHost.look_for_answers, turn_id)
+        self._call_soon(self._of_queue, name, QueueWorker.look_for_answers, turn_id)
 
     def detach(self, name: str) -> None:
         """Serve this queue no more: it rests, or is gone."""
@@ -230,7 +230,7 @@ class Runner:
 
     def _attach(self, store: Store) -> None:
         if store.name not in self.queues:
-            queue = self.queues[store.name] = QueueHost(self, store)
+            queue = self.queues[store.name] = QueueWorker(self, store)
             queue.start(is_threaded=self._thread is not None)
 
     def call_soon(self, function: Callable, *args) -> None:

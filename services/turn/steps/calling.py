@@ -8,7 +8,7 @@ from typing import Any
 from ... import text
 from ...llm.answer import Answer
 from ...openapi import recall
-from ...records import named, repeated
+from ...records import id_check, repeat_check
 from ...specs import ToolCall, ToolSpec
 from .step import Step
 
@@ -44,13 +44,13 @@ class Calling(Step):
                     extra=(self.host, requested.extra) if requested.extra else None,
                 )
             )
-        if calls and all(call.problem.startswith(repeated.MADE) for call in calls):
+        if calls and all(call.problem.startswith(repeat_check.MADE) for call in calls):
             self.progress.sum_up = True  # it goes round in circles
         return calls
 
     def _named(self) -> set[str]:
         told = [one for one in self.progress.messages if one["role"] != "assistant"]
-        return named.known(self.request.system_prompt, self.history, told)
+        return id_check.known(self.request.system_prompt, self.history, told)
 
     def _guess(self, tool: ToolSpec, arguments: dict[str, Any], ids: Callable[[], set[str]]) -> str:
         """Correction for a model that guesses instead of reading before a call on records.
@@ -59,6 +59,6 @@ class Calling(Step):
         """
         if not tool.records:
             return ""
-        return named.made_up(arguments, ids) or repeated.refusal(
+        return id_check.made_up(arguments, ids) or repeat_check.refusal(
             tool.name, arguments, self.progress.messages
         )

@@ -12,7 +12,7 @@ from services.testing.model_store import Call, Database, store, turn_queue
 from services.turn import calls, event_log, journal, tools
 from services.turn.journal import TurnJournal
 from services.turn.ports import Loaded
-from services.turn.queue import heartbeat, queue_host, runner
+from services.turn.queue import heartbeat, queue_worker, runner
 
 from . import database as sim_database
 from . import run
@@ -328,7 +328,7 @@ MUTANTS = {
         "no_lease_is_kept_for_a_lost_journal",
         0,
         (heartbeat.Heartbeat, "let_go", _keeps_everything),
-        (queue_host.QueueHost, "_held_db", _gives_up_at_once),
+        (queue_worker.QueueWorker, "_held_db", _gives_up_at_once),
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
@@ -404,7 +404,7 @@ MUTANTS = {
     "the task of a lost turn goes on": (
         "a_lost_turn_is_dropped",
         13,
-        (queue_host.QueueHost, "_lose", _only_closes_the_journal),
+        (queue_worker.QueueWorker, "_lose", _only_closes_the_journal),
     ),
     "a heartbeat tells no loss": (
         "a_lost_turn_is_dropped",
@@ -444,12 +444,12 @@ MUTANTS = {
     "a drain does not try again for locked rows": (
         "a_lease_without_a_runner_is_returned",
         90,
-        (queue_host.QueueHost, "_give_back", _gives_back_once),
+        (queue_worker.QueueWorker, "_give_back", _gives_back_once),
     ),
     "a claim whose answer was lost is kept": (
         "a_lease_without_a_runner_is_returned",
         24,
-        (queue_host.QueueHost, "_claim", _forgets_a_lost_claim),
+        (queue_worker.QueueWorker, "_claim", _forgets_a_lost_claim),
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",

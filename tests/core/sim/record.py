@@ -3,7 +3,7 @@
 from collections import Counter
 
 from services.testing import model_store
-from services.turn.queue.queue_host import GIVING_BACK
+from services.turn.queue.queue_worker import GIVING_BACK
 
 NEWS = 6.0  # s in which a runner hears from its heartbeat, or looks for what it was not told of
 SOON = 0.5  # s between two tries, with their ways

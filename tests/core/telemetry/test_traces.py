@@ -367,7 +367,7 @@ def test_what_is_off_is_not_there():
         "from services import traces\n"
         "from services.specs import LlmSpec, ServerSpec, ToolCall\n"
         "from services.turn import ai_client, tools\n"
-        "from services.turn.queue import queue_host\n"
+        "from services.turn.queue import queue_worker\n"
         "from services.telemetry import otel\n"
         "call, llm = ToolCall(id='1', alias='x', round=1), LlmSpec(id=1, base_url='', model='m')\n"
         "spans = traces.tool(call), traces.model(llm, ''), traces.opening(ServerSpec(id=1, name='')),"

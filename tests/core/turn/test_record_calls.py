@@ -16,7 +16,7 @@ from turns import Turn, request_of, tools_of
 
 from services import text
 from services.errors import LeaseLost
-from services.records import catalog, named
+from services.records import catalog, id_check
 from services.records.errors import ConnectionLost, RecordError, TryAgain, unknown
 from services.specs import CallResult, Limits, ToolCall, TurnResult, Verdict
 from services.testing.memory_journal import MemoryJournal
@@ -217,7 +217,7 @@ async def test_an_id_that_the_model_has_made_up_reaches_no_record(name):
 
 async def test_a_long_conversation_is_searched_for_ids_once(monkeypatch):
     journal, searched = MemoryJournal(), []
-    known = named.known
+    known = id_check.known
     monkeypatch.setattr(named, "known", lambda *said: searched.append(1) or known(*said))
 
     async def finds(_call):

@@ -12,8 +12,8 @@ from services import const, events
 from services.errors import LlmRateLimited
 from services.specs import CallResult, Limits, ToolCall, TurnResult
 from services.turn.ports import NotNow
-from services.turn.queue.held_turn import MAX_TRIES
-from services.turn.queue.queue_host import TRIES
+from services.turn.queue.queue_worker import TRIES
+from services.turn.queue.turn_run import MAX_TRIES
 
 
 def test_a_failure_ends_the_turn_with_its_code(store, start):

@@ -9,7 +9,7 @@ from runners import answer, beats, endless, until
 from services import events
 from services.specs import CallResult, Limits, ToolCall, TurnResult
 from services.turn.ports import TurnsLocked
-from services.turn.queue.held_turn import MAX_TRIES
+from services.turn.queue.turn_run import MAX_TRIES
 
 CALL = ToolCall(id="call_1", alias="x", round=1, arguments={})
 

@@ -83,7 +83,7 @@ async def test_nobody_learns_which_names_exist_inside(monkeypatch):
         told = {(type(e), e.code, str(e)) for e in (diagnosis.error, called.value)}
         assert host not in str((steps, told)) and "10.0.0.5" not in str((steps, told))
         seen.append((steps, told))
-        assert "10.0.0.5" in diagnosis.error.inside or host == "no-such.internal"
+        assert "10.0.0.5" in diagnosis.error.network_detail or host == "no-such.internal"
     assert seen[0] == seen[1]
 
 

@@ -82,7 +82,7 @@ async def test_a_pause_and_its_end_are_of_one(fake, realms):
         await count(pool, one)
     fake.guard = None
     assert await count(pool, two) == "1"
-    pool.forgive("two", two.id)
+    pool.reset_breaker("two", two.id)
     with pytest.raises(ServerPaused):
         await count(pool, one)
     assert told == [("one", "open")]

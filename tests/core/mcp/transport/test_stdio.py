@@ -237,11 +237,11 @@ async def test_what_a_program_says_last_stands_beside_the_error(pool):
     with pytest.raises(ConnectFailed) as caught:
         await ask(pool, spec)
     assert "no licence" not in str(caught.value), "people who chat are not told"
-    assert caught.value.at_length() == (
+    assert caught.value.full_message() == (
         "The program of this MCP server exited before it answered. Last output: no licence for •••"
     )
     diagnosis = await diagnose(spec, POLICY)
-    assert diagnosis.steps[0].message == caught.value.at_length()
+    assert diagnosis.steps[0].message == caught.value.full_message()
 
 
 async def test_the_output_of_an_earlier_process_is_not_its_last_output(pool):

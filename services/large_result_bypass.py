@@ -9,7 +9,7 @@ from .errors import ResultTooLarge
 THROUGH = 16 * 1024  # bytes of an answer that the client reads itself
 
 
-class Aside:
+class LargeResultBypass:
     """Large results of one session."""
 
     def __init__(self):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 
-class Asked:
+class UserWait:
     """The seconds in which a person is asked, once where questions overlap."""
 
     def __init__(self, clock: Callable[[], float]):

@@ -9,13 +9,13 @@ import functools
 import logging
 from collections.abc import Callable
 
-from ... import const, measures
+from ... import const, metrics
 from ...errors import EngineError, LeaseLost, TurnGone
 from ..journal import TurnJournal
 from ..ports import Claim, NotNow, OutcomeUnknown, Store, StoreGone, TurnsLocked
 from ..writer import Writer
 from .heartbeat import BEATS, Heartbeat
-from .held_turn import HeldTurn, Stopped
+from .turn_run import Stopped, TurnRun
 
 _logger = logging.getLogger(__name__)
 
@@ -25,12 +25,12 @@ TRIES = 10  # of a write that PostgreSQL refuses, though it is there
 GIVING_BACK = 2.0  # s for rows to be unlocked and for a database to be back
 
 
-class QueueHost:
+class QueueWorker:
     """:param runner: the `Runner` that has the loop, the threads and the room"""
 
     def __init__(self, runner, store: Store):
         self.store = store
-        self.running: dict[Claim, HeldTurn] = {}
+        self.running: dict[Claim, TurnRun] = {}
         self.wakeup = asyncio.Event()
         self._runner = runner
         self._writer = Writer(
@@ -69,7 +69,7 @@ class QueueHost:
         for running in self._of_turn(turn_id):
             running.journal.look_for_answers()
 
-    def _of_turn(self, turn_id: int) -> list[HeldTurn]:
+    def _of_turn(self, turn_id: int) -> list[TurnRun]:
         """One, or two for the moment in which this process took the turn from itself."""
         return [running for claim, running in self.running.items() if claim.turn_id == turn_id]
 
@@ -148,7 +148,7 @@ class QueueHost:
             self._is_doubtful = False
             if self._runner.is_stopping:  # `drain` gives them back
                 return
-            measures.add("claims", len(claims))
+            metrics.add("claims", len(claims))
             for claim in claims:
                 self._begin(claim)
         if len(claims) == slots:  # there may be more
@@ -166,12 +166,12 @@ class QueueHost:
         )
         for former in self._of_turn(claim.turn_id):
             self._lose(former.claim)
-        running = self.running[claim] = HeldTurn(claim, journal, self.store, held_db, self._runner)
+        running = self.running[claim] = TurnRun(claim, journal, self.store, held_db, self._runner)
         self.heartbeat.hold(claim)
         running.task = self._runner.spawn(self._run(running))
-        measures.add("turns_running")
+        metrics.add("turns_running")
 
-    async def _run(self, running: HeldTurn) -> None:
+    async def _run(self, running: TurnRun) -> None:
         claim = running.claim
         try:
             await running.run()
@@ -186,7 +186,7 @@ class QueueHost:
         finally:
             running.journal.lose()
             del self.running[claim]
-            measures.add("turns_running", -1)
+            metrics.add("turns_running", -1)
             self.look()  # the conversation's next turn may wait
             self._runner.look_again()
 

@@ -2,17 +2,17 @@
 conversation's record."""
 
 from ...services import text
-from ...services.records import known
+from ...services.records import model_summary as summary
 from . import executor, values
-from .reach import Reach
+from .reach import RecordScope
 
 LABEL = 60  # characters of a model's name
 
 
 def models(turn):
     """One or two sentences; ``""`` where there is nothing that the person may read."""
-    reach = Reach(executor.env_of(turn.env, turn), turn._record_access())
-    return known.told(_model(reach, name) for name in reach.models())
+    reach = RecordScope(executor.env_of(turn.env, turn), turn._record_access())
+    return summary.told(_model(reach, name) for name in reach.models())
 
 
 def name(turn, record):
@@ -20,7 +20,7 @@ def name(turn, record):
 
     :param record: with the rights of the turn's person
     """
-    reach = Reach(record.env, turn.assistant_id._record_access())
+    reach = RecordScope(record.env, turn.assistant_id._record_access())
     return reach.names_of(record).get(record.id, f"#{record.id}")
 
 
@@ -29,12 +29,12 @@ def _model(reach, name):
     names = [one for one in ("name",) if reach.reaches(model, one)]
     shown = [*names, *values.default_columns(reach, model)]
     label = text.one_line(model._description, LABEL)
-    return known.Model(name, label, tuple(_field(model, one) for one in shown))
+    return summary.Model(name, label, tuple(_field(model, one) for one in shown))
 
 
 def _field(model, name):
     """Field with its values where they are a list; what computes them is not run for each turn."""
     values_of = getattr(model._fields[name], "selection", None)
-    return known.field(
+    return summary.field(
         name, [key for key, _label in values_of] if isinstance(values_of, list) else ()
     )

@@ -1,4 +1,4 @@
-"""Looks: one statement in each of many databases, in one thread; whichever hangs keeps none of the others.
+"""DatabaseProbes: one statement in each of many databases, in one thread; whichever hangs keeps none of the others.
 
 psycopg2's asynchronous mode, all connections waited for at once. Each is closed after its answer: a database that rests
 has no connection.
@@ -20,7 +20,7 @@ AT_ONCE = 32  # connections
 Seen = list[tuple] | psycopg2.Error
 
 
-class _Look:
+class _Probe:
     """A statement on its way."""
 
     def __init__(self, name: str, statement: str, values: tuple):
@@ -49,10 +49,10 @@ class _Look:
             self._connection.close()
 
 
-class Looks:
+class DatabaseProbes:
     def __init__(self):
         self._waiting: deque[tuple[str, str, tuple]] = deque()
-        self._looks: list[_Look] = []
+        self._looks: list[_Probe] = []
 
     def begin(self, name: str, statement: str, values: tuple = ()) -> None:
         """Look into this database soon; `collect` gives what was seen."""
@@ -67,7 +67,7 @@ class Looks:
         while self._waiting and len(self._looks) < AT_ONCE:
             name, statement, values = self._waiting.popleft()
             try:
-                self._looks.append(_Look(name, statement, values))
+                self._looks.append(_Probe(name, statement, values))
             except psycopg2.Error as error:
                 seen.append((name, error))
         if not seen:

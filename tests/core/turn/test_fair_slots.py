@@ -4,14 +4,14 @@ import collections
 
 import pytest
 
-from services.turn.queue.places import Places
+from services.turn.queue.fair_slots import FairSlots
 
 
 class Process:
     """Tenants that want turns without end, and a process with so many places."""
 
     def __init__(self, capacity, *names):
-        self.places = Places(capacity)
+        self.places = FairSlots(capacity)
         self.running = dict.fromkeys(names, 0)
         self.begun = collections.Counter()
         self.order = []
@@ -89,7 +89,7 @@ def test_databases_that_may_not_answer_leave_the_others_room():
 
 
 def test_what_was_asked_for_is_given_back_whatever_happens():
-    places = Places(2)
+    places = FairSlots(2)
     with pytest.raises(ConnectionError), places.take("a", {"a": 0}, False):
         raise ConnectionError
     with places.take("a", {"a": 0}, False) as free:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
-from ... import events, large, measures, traces
+from ... import events, large, metrics, traces
 from ...errors import EngineError, LeaseLost, TurnGone
 from ...render import markdown
 from ...sentence import _lt
@@ -24,9 +24,9 @@ class Stopped(Exception):
     """The person has stopped what could not be done yet."""
 
 
-class HeldTurn:
+class TurnRun:
     """
-    :param db: runs a method of the store while the turn is held, see `QueueHost._held_db`
+    :param db: runs a method of the store while the turn is held, see `QueueWorker._held_db`
     :param runner: the `Runner` that has the engine and the clock
     :ivar is_ending: its last write is under way
     """
@@ -121,8 +121,8 @@ class HeldTurn:
         """It must end whatever refuses to be written, or runner after runner would ask the model again."""
         journal, self.is_ending = self.journal, True
         begun += journal.asked.seconds  # what a person takes is not the turn's
-        measures.add("turns", state=result.state)
-        measures.observe("turn_seconds", self._runner.clock() - begun)
+        metrics.add("turns", state=result.state)
+        metrics.observe("turn_seconds", self._runner.clock() - begun)
         if progress:
             progress.epoch = self.claim.epoch
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services import measures
+from services import metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs/monitoring"
@@ -20,7 +20,7 @@ NAME = re.compile(r"\bwoow_ai_(\w+)")
 def exported():
     return OF_QUEUE | {
         name + suffix
-        for name, measure in measures.MEASURES.items()
+        for name, measure in metrics.MEASURES.items()
         for suffix in SUFFIXES[measure.kind]
     }
 
@@ -32,14 +32,14 @@ def test_what_is_asked_for_is_measured(file):
 
 def test_each_measure_is_on_the_dashboard_and_counted_somewhere():
     dashboard = (FOLDER / "dashboard.json").read_text()
-    assert [name for name in measures.MEASURES if f"woow_ai_{name}" not in dashboard] == []
+    assert [name for name in metrics.MEASURES if f"woow_ai_{name}" not in dashboard] == []
     sources = [path.read_text() for top in PRODUCT for path in (ROOT / top).rglob("*.py")]
     counted = {
         name
         for source in sources
-        for _how, name in re.findall(r"measures\.(add|level|observe)\(\s*\"(\w+)\"", source)
+        for _how, name in re.findall(r"metrics\.(add|level|observe)\(\s*\"(\w+)\"", source)
     }
-    assert counted == set(measures.MEASURES)
+    assert counted == set(metrics.MEASURES)
 
 
 def test_the_files_can_be_read():
@@ -61,11 +61,11 @@ def test_nothing_is_counted_until_somebody_wants_it(monkeypatch):
         def observe(self, name, value):
             told.append((name, value))
 
-    measures.add("calls", outcome="ok")
-    monkeypatch.setattr(measures, "_sink", None)
-    measures.install(Sink())
-    measures.add("calls", outcome="ok")
-    measures.add("tokens", 0, kind="input")
-    measures.level("sessions", 0)
-    measures.observe("call_seconds", 0.5)
+    metrics.add("calls", outcome="ok")
+    monkeypatch.setattr(metrics, "_sink", None)
+    metrics.install(Sink())
+    metrics.add("calls", outcome="ok")
+    metrics.add("tokens", 0, kind="input")
+    metrics.level("sessions", 0)
+    metrics.observe("call_seconds", 0.5)
     assert told == [("calls", 1, {"outcome": "ok"}), ("sessions", 0, {}), ("call_seconds", 0.5)]

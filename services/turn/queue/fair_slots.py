@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 
-class Places:
+class FairSlots:
     """Number of turns that each queue may begin, so that none takes what another has waited for.
 
     Used on one thread. `running` is the number of running turns by queue.

@@ -14,7 +14,7 @@ from psycopg2 import extensions
 from . import db
 
 
-class Line:
+class PgConnection:
     """Every statement is a transaction of its own.
 
     :raises DatabaseGone: of each method, the line is to be closed then
