@@ -16,7 +16,7 @@ from services.mcp.transport import param_headers
 from services.net import egress, faults
 from services.oauth import metadata
 from services.openapi import parser
-from services.records import compare, named
+from services.records import compare, id_check
 from services.render import markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
@@ -327,12 +327,12 @@ PATTERNS = {
     ),
     "services.records.id_check.NUMBER": (
         compare.MAX_TEXT,
-        named.NUMBER.findall,
+        id_check.NUMBER.findall,
         ("1", "1 ", "12345678901"),
     ),
     "services.records.id_check.OTHER_NUMBERS": (
         compare.MAX_TEXT,
-        of(named.OTHER_NUMBERS),
+        of(id_check.OTHER_NUMBERS),
         (
             "1",
             "1,111",
@@ -350,22 +350,22 @@ PATTERNS = {
     ),
     "services.records.id_check.OF_TABLE": (
         compare.MAX_TEXT,
-        named.OF_TABLE.findall,
+        id_check.OF_TABLE.findall,
         ("1", "(1", "(1)", "1 |", "\n1 |", "\n1"),
     ),
     "services.records.id_check.OF_SHEET": (
         compare.MAX_TEXT,
-        named.OF_SHEET.findall,
+        id_check.OF_SHEET.findall,
         ("a", "a.", "\na.b ", "a.a", "\na.b 1", "(1", "_"),
     ),
     "services.records.id_check.IS_TABLE": (
         compare.MAX_TEXT,
-        named.IS_TABLE.match,
+        id_check.IS_TABLE.match,
         ("a", "a.", "a.b (", "_", "."),
     ),
     "services.records.id_check.IS_ID": (
         compare.MAX_TEXT,
-        named.IS_ID.search,
+        id_check.IS_ID.search,
         ("id", "_id", "ids", ".", "_"),
     ),
     "services.records.compare._ID": (

@@ -9,10 +9,11 @@ from typing import Any
 
 from ...errors import TurnGone
 from ...records.errors import RecordError, RehearsalDiffers
-from ...specs import CallResult
+from ...specs import CallResult, Verdict
 from ...turn.interrupt import Interrupt
 from ...turn.ports import Claim
 from .rows import Call, Record, Turn
+from .turn_queue import TurnQueue
 
 IMPOSSIBLE = {"impossible": "the network"}  # rehearsal of what would send something
 CHANGED = "Not done: the permission changed."
@@ -33,7 +34,7 @@ class Change:
     is_over: bool = False
 
 
-class RecordCalls:
+class RecordCalls(TurnQueue):
     """Part of the `Store`.
 
     :ivar records: by id, those that exist
@@ -46,6 +47,17 @@ class RecordCalls:
         self.records: dict[int, Record] = {}
         self.made: list[tuple[int, Any]] = []
         self.sent: list[Any] = []
+
+    def call(self, turn: Turn, call_id: str) -> Call:
+        """A call of a turn, see `ModelStore`."""
+        raise NotImplementedError
+
+    def insert(self, turn: Turn, numbered) -> None:
+        """Write events, see `ModelStore`."""
+        raise NotImplementedError
+
+    def _may_start(self, row: Call, origin: tuple[int, str] | None) -> Verdict:
+        raise NotImplementedError
 
     def read_records(self, claim: Claim, call_id: str, interrupt: Interrupt) -> CallResult:
         call = self.call(self._turn_of(claim), call_id)

@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...specs import Outcome
-
 from ...events import result_of
-from ...specs import CallResult
+from ...specs import CallResult, Outcome
 
 FINAL = ("done", "failed", "stopped")
 OPEN = ("queued", "running", "waiting")
@@ -127,6 +125,12 @@ class Call:
 
     @property
     def result(self) -> CallResult:
+        """Result of a call that has one.
+
+        :raises ValueError: it has none
+        """
+        if not self.outcome:
+            raise ValueError(f"{self.id} has no result")
         return CallResult(outcome=self.outcome, text=self.text)
 
     def told(self, events: list) -> list:

@@ -10,13 +10,12 @@ from ...specs import CallResult, ToolCall, TurnProgress, Verdict
 from ...turn.ports import Claim, Loaded
 from .record_calls import RecordCalls
 from .rows import Call, NumberTaken, Question, Turn
-from .turn_queue import TurnQueue
 
 APPROVAL_TIME = 24 * 3600.0  # s that a turn waits for its person
 NOT_FINISHED = "The call was not finished."
 
 
-class ModelStore(RecordCalls, TurnQueue):
+class ModelStore(RecordCalls):
     """Implements `ports.Store`.
 
     :ivar tools: by id, those that exist
@@ -169,7 +168,8 @@ class ModelStore(RecordCalls, TurnQueue):
         return self._answers(row)
 
     def grant_of(self, row: Call) -> tuple:
-        return (row.turn.user, *row.origin)
+        """What an “always” holds for."""
+        return (row.turn.user, *(row.origin or ()))
 
     def _answers(self, row: Call) -> Verdict:
         """Start of a call that had ended with questions. An unanswered one is asked again."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ... import events, measures
+from ... import events, metrics
 from ...llm import dialect, failover
 from ...llm.answer import Answer
 from ...sentence import dump
@@ -69,5 +69,5 @@ class Step:
 
     def _count(self, usage: dict[str, int]) -> None:
         for key, count in usage.items():
-            measures.add("tokens", count, kind=key.removesuffix("_tokens"))
+            metrics.add("tokens", count, kind=key.removesuffix("_tokens"))
             self.progress.usage[key] = self.progress.usage.get(key, 0) + count

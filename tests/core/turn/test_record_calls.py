@@ -218,7 +218,7 @@ async def test_an_id_that_the_model_has_made_up_reaches_no_record(name):
 async def test_a_long_conversation_is_searched_for_ids_once(monkeypatch):
     journal, searched = MemoryJournal(), []
     known = id_check.known
-    monkeypatch.setattr(named, "known", lambda *said: searched.append(1) or known(*said))
+    monkeypatch.setattr(id_check, "known", lambda *said: searched.append(1) or known(*said))
 
     async def finds(_call):
         return CallResult(outcome="ok", text="id | name\n1 | Azure")
