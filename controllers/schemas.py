@@ -624,7 +624,16 @@ SCHEMAS = {
         },
     ),
     "Decision": _object(
-        {"id": TEXT, "decision": TEXT}, {"arguments": OBJECT, "content": OBJECT, "reason": TEXT}
+        {"id": TEXT, "decision": TEXT},
+        {
+            "arguments": OBJECT,
+            "content": OBJECT,
+            "reason": TEXT,
+            "shown": {
+                **OBJECT,
+                "description": "What was seen: `review_hash` by id of each call, empty for a call without one",
+            },
+        },
     ),
     "UploadForm": _object({"file": {**TEXT, "format": "binary"}}),
     "Upload": _object({"name": TEXT, "data": {**TEXT, "description": "base64"}}),

@@ -197,12 +197,14 @@ def approval_required(
     expires_at: str | None,
     manage_path: str | None = None,
     rehearsal: Mapping[str, Any] | None = None,
+    review_hash: str = "",
 ) -> Event:
     """A call waits for a person.
 
     :param schema: JSON Schema of the arguments, for the form that changes them
     :param choices: decisions that are possible
     :param rehearsal: what the call would change in the host's own records
+    :param review_hash: of what the question shows; empty where that cannot change
     :param description: what the server says that the tool does
     :param manage_path: the page on which this very person changes what is asked, None for who may not
     """
@@ -221,7 +223,7 @@ def approval_required(
         "destructive": is_destructive,
         "expires_at": expires_at,
         "manage_path": manage_path,
-        **({} if rehearsal is None else {"rehearsal": rehearsal}),
+        **({} if rehearsal is None else {"rehearsal": rehearsal, "review_hash": review_hash}),
     }
 
 

@@ -8,7 +8,7 @@ from odoo.tests import HttpCase
 
 from ..runtime.turns.store import OdooStore
 from ..services.records import catalog
-from ..services.records.errors import RecordError
+from ..services.records.errors import RecordError, RehearsalDiffers
 from ..services.specs import ToolCall, TurnProgress
 from .common import AiCase
 
@@ -138,6 +138,14 @@ class RehearsalCase(RecordsCase):
             return self.store.perform_call(self.claims[self.internal], self.call.id, [])
         finally:
             self.env.invalidate_all()
+
+    def _differs(self):
+        """The rehearsal that is found in the place of the one that was allowed."""
+        try:
+            self._allow()
+        except RehearsalDiffers as error:
+            return error.rehearsal
+        return self.fail("It was committed.")
 
     def _field(self, one, name):
         return next((f for f in one["fields"] if f["name"] == name), None)

@@ -54,10 +54,10 @@ class TestCompanies(AiHttpCase):
     # ------------------------------------------------------------ who sees what
 
     def test_rows_are_seen_by_the_company_and_its_branches(self):
-        for user in (*self.network_detail, self.in_branch):
+        for user in (*self.inside, self.in_branch):
             with self.subTest(user=user.login):
                 self.assertTrue(self.assistant.with_user(user).has_access("read"))
-        admin, other_admin = self.network_detail[-1], self.outside[-1]
+        admin, other_admin = self.inside[-1], self.outside[-1]
         hidden = (*self.records, self.forecast, self.server.tool_ids)
         for record in hidden:
             with self.subTest(record=record):
@@ -81,7 +81,7 @@ class TestCompanies(AiHttpCase):
         self.assertFalse(self.assistant.partner_id.company_id)
 
     def test_activity_is_ones_own_or_the_companys(self):
-        turn = self._ask(self.network_detail[0]).sudo()
+        turn = self._ask(self.inside[0]).sudo()
         call = self.env["woow_paas_platform.tool_call"].create(
             {
                 "turn_id": turn.id,
@@ -98,7 +98,7 @@ class TestCompanies(AiHttpCase):
         for record in (turn, call, report):
             with self.subTest(record=record):
                 found = [("id", "=", record.id)]
-                self.assertTrue(record.with_user(self.network_detail[-1]).search_count(found))
+                self.assertTrue(record.with_user(self.inside[-1]).search_count(found))
                 self.assertFalse(record.with_user(self.outside[-1]).search_count(found))
         turn.user_id.write(
             {"company_ids": [Command.set(self.other.ids)], "company_id": self.other.id}
@@ -134,7 +134,7 @@ class TestCompanies(AiHttpCase):
     # ------------------------------------------------------------ entrances
 
     def test_no_entrance_of_the_api(self):
-        inside, outside = self.network_detail[1], self.outside[1]
+        inside, outside = self.inside[1], self.outside[1]
         ask = {"assistant_id": self.assistant.id, "aiMessage": "Hello"}
         call = {"toolName": self.forecast.alias, "arguments": TAIPEI}
         proxy = f"/api/mcp/proxy/{self.server.mcp_id}/tools/forecast/call"
@@ -165,7 +165,7 @@ class TestCompanies(AiHttpCase):
         self.assertNotEqual(self._call("POST", proxy, TAIPEI)[0], 200)
 
     def test_no_entrance_of_discuss(self):
-        for user, is_offered in ((self.network_detail[0], True), (self.outside[0], False)):
+        for user, is_offered in ((self.inside[0], True), (self.outside[0], False)):
             with self.subTest(user=user.login):
                 Channel = self.env["discuss.channel"].with_user(user)
                 channel = Channel._create_channel("Team", group_id=None)
@@ -187,7 +187,7 @@ class TestCompanies(AiHttpCase):
 
     def test_who_leaves_the_company_goes_on_with_nothing(self):
         self.enterContext(self.enter_registry_test_mode())
-        user = self.network_detail[1]
+        user = self.inside[1]
         channel = self._conversation(user)
         channel._ask(Question("Hello"))
         user.write({"company_ids": [Command.set(self.other.ids)], "company_id": self.other.id})

@@ -38,7 +38,7 @@ class ScriptedLooks:
 
     def __init__(self, clock):
         self.clock = clock
-        self.network_detail = {}
+        self.inside = {}
         self.asked = []
         self.counts = {}
 
@@ -55,8 +55,8 @@ class ScriptedLooks:
 
     def seen(self, name):
         if name == fleet.CONTROL:
-            return self.network_detail.get(name) or [(one,) for one in self.network_detail]
-        found = self.network_detail[name]
+            return self.inside.get(name) or [(one,) for one in self.inside]
+        found = self.inside[name]
         return found if isinstance(found, Exception) else [found]
 
 

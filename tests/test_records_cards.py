@@ -11,6 +11,7 @@ from odoo.tests import tagged
 
 from ..runtime.records import changes, write
 from ..services.records.errors import ConnectionLost, RehearsalDiffers
+from ..services.turn.ports import Ending
 from ..tools import rehearsal
 from .common import ApiCase
 from .records_data import PARTNER, RehearsalCase
@@ -52,13 +53,6 @@ class TestRecordsCards(RehearsalCase):
 
     def _run(self):
         return self._rehearse("run_action", ids=[self.azure.id], action="Released")
-
-    def _differs(self):
-        try:
-            self._allow()
-        except RehearsalDiffers as error:
-            return error.rehearsal
-        return self.fail("It was committed.")
 
     def _others(self, shown):
         return {(one["model"], one["kind"]): one["count"] for one in shown["others"]}
@@ -588,7 +582,7 @@ class TestRecordsCards(RehearsalCase):
 
 @tagged("post_install", "-at_install")
 class TestRecordsOfACard(RehearsalCase, ApiCase):
-    """Pages of what a card has no room for."""
+    """Pages of what a card has no room for, and the decision on what it shows."""
 
     @classmethod
     def setUpClass(cls):
@@ -646,3 +640,46 @@ class TestRecordsOfACard(RehearsalCase, ApiCase):
         self.assertTrue(found[0]["fields"])
         self.assertFalse(found[-1]["fields"])
         self.assertGreaterEqual(found[-1]["more"], 2)
+
+    def test_a_decision_on_what_was_shown_before_is_refused(self):
+        """A second tab that shows the first question, or a request that is sent twice."""
+        self._rehearse("update_records", ids=[self.many[0].id], values={"city": "Oslo"})
+        first = self.row._approval_event()["review_hash"]
+        self._wait()
+        self.assertEqual(self._decide_over_http(shown={self.call.id: first})[0], 200)
+        self._go_on()
+        self.many[0].city = "Bergen"
+        self.env.flush_all()
+        claim = self.claims[self.internal]
+        self.store.begin_call(claim, self.call)
+        self.store.ask_again(claim, self.call.id, self._differs())
+        self.env.invalidate_all()
+        second = self.row._approval_event()["review_hash"]
+        self._wait()
+        for late in ({"shown": {self.call.id: first}}, {"shown": {}}, {}):
+            for asked in (self.call.id, "all"):
+                status, answer = self._decide_over_http(asked, **late)
+                self.assertEqual((status, answer["error"]["code"]), (409, "question_changed"))
+        self.assertEqual((self.row.turn_id.state, self.row.approval), ("waiting", "pending"))
+        self.assertEqual(self._decide_over_http("all", shown={self.call.id: second})[0], 200)
+        self._go_on()
+        result = self.store.perform_call(self.claims[self.internal], self.call.id, [])
+        self.assertEqual(result.outcome, "ok")
+
+    def _wait(self):
+        turn = self.row.turn_id
+        ending = Ending(state="waiting", next_seq=turn._last_seq() + 1)
+        self.store.finish(self.claims[self.internal], ending, [])
+        self.env.invalidate_all()
+
+    def _go_on(self):
+        self.env.flush_all()
+        (self.claims[self.internal],) = self.store.claim("two", 1, 15.0)
+
+    def _decide_over_http(self, asked=None, **values):
+        self._sign_in(self.internal)
+        body = {"id": asked or self.call.id, "decision": "approve_once", **values}
+        path = f"/api/ai/turns/{self.row.turn_id.id}/decision"
+        answer = self._call("POST", path, body)
+        self.env.invalidate_all()
+        return answer

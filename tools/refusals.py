@@ -65,6 +65,12 @@ class TooLate(Refusal):
     code = "already_decided"
 
 
+class Changed(TooLate):
+    """What was decided on is not what is asked now."""
+
+    code = "question_changed"
+
+
 class Busy(Refusal):
     """Something else has to end first."""
 

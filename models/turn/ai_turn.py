@@ -25,6 +25,7 @@ from ...tools import copies, db, host, limits, notify, sentences
 from ...tools.moments import utc
 from ...tools.refusals import (
     BadInput,
+    Changed,
     InvalidAnswer,
     InvalidArguments,
     NotThere,
@@ -880,7 +881,7 @@ class AiTurn(models.Model):
         The caller has checked that the current user is the turn's.
 
         :param asked: the event's id
-        :param values: arguments and reason of a call, content of an answer
+        :param values: arguments and reason of a call and what was shown of it, content of an answer
         :raises Refusal: with a subclass for what is not asked, comes too late, or does not fit
         """
         self.ensure_one()
@@ -904,12 +905,14 @@ class AiTurn(models.Model):
         change()
         self._go_on_when_decided()
 
-    def _record_decision(self, asked, decision, *, arguments=None, reason=None, content=None):
+    def _record_decision(
+        self, asked, decision, *, arguments=None, reason=None, content=None, shown=None
+    ):
         """Each kind of question has its own decisions."""
         if decision in QUESTION_DECISIONS:
             self._record_answer(asked, decision, content)
         elif decision in CALL_DECISIONS:
-            self._record_call_decision(asked, decision, arguments, reason)
+            self._record_call_decision(asked, decision, arguments, reason, shown)
         elif decision in ROUND_DECISIONS:
             self._record_round_decision(asked, decision)
         else:
@@ -932,8 +935,12 @@ class AiTurn(models.Model):
             raise InvalidAnswer(sentence, fields=problems)
         question._answer(decision, (content or {}) if decision == "accept" else None)
 
-    def _record_call_decision(self, asked, decision, arguments, reason):
+    def _record_call_decision(self, asked, decision, arguments, reason, shown):
         calls = self._calls_to_decide(asked)
+        if decision != "deny" and not all(call._is_as_shown(shown) for call in calls):
+            raise Changed(
+                self.env._("The question has changed. Review what is asked now, then decide.")
+            )
         if any(decision not in call.approval_choices for call in calls):
             raise Refusal(self.env._("Calls like this one must be decided one at a time."))
         if arguments is not None:

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import logging
 from datetime import timedelta
@@ -503,6 +504,7 @@ class ToolCall(models.Model):
             expires_at=utc(self.turn_id.waiting_until),
             manage_path=self._manage_path(),
             rehearsal=self._rehearsal_shown(),
+            review_hash=self._review_hash(),
         )
 
     def _manage_path(self):
@@ -570,6 +572,22 @@ class ToolCall(models.Model):
         if "impossible" in found:
             return {"impossible": self._impossible_sentence(found["impossible"])}
         return found["shown"]
+
+    def _review_hash(self):
+        """Hash of what the question shows, empty where that cannot change."""
+        if not self.records or not self.rehearsal:
+            return ""
+        return hashlib.sha256(json.dumps(self.rehearsal, sort_keys=True).encode()).hexdigest()
+
+    def _is_as_shown(self, shown):
+        """True if a decision is one on what is asked now.
+
+        :param shown: ``{call id: review_hash}``, None for a decision that does not say it: it counts where the
+            person was asked once
+        """
+        if shown is None:
+            return not (self.rehearsal or {}).get("again")
+        return shown.get(self.call_id) == self._review_hash()
 
     def _impossible_sentence(self, refused):
         """:param refused: what a rehearsal does not let happen, see `tools/rehearsal.py`; may be empty"""

@@ -174,24 +174,32 @@ class RecordCalls:
         except TryAgain:
             raise
         except RecordError:
-            self._keep(claim, call_id, {"approval": False})
+            self._keep(claim, call_id, lambda _row: {"approval": False})
             raise
-        self._keep(claim, call_id, {"rehearsal": found})
+        self._keep(claim, call_id, lambda _row: {"rehearsal": found})
 
     def ask_again(self, claim, call_id: str, found) -> None:
         """Ask again: the changes differ from those allowed; the person sees them and decides once more."""
         undecided = {"decision": False, "decided_by_id": False, "decided_at": False}
         undecided["started_at"] = False
-        # Of what nobody was asked about yet, because nothing seemed to be in the way.
-        first = {"approval_reason": "open", "approval_choices": list(approval.ONCE)}
-        self._keep(claim, call_id, {"approval": "pending", "rehearsal": found, **undecided}, first)
 
-    def _keep(self, claim, call_id, vals, first=None):
+        def vals(row):
+            vals = {**undecided, "approval": "pending", "rehearsal": found}
+            if row.approval_choices:
+                return {**vals, "rehearsal": {**found, "again": True}}
+            # Nobody was asked about it yet, because nothing seemed to be in the way.
+            return {**vals, "approval_reason": "open", "approval_choices": list(approval.ONCE)}
+
+        self._keep(claim, call_id, vals)
+
+    def _keep(self, claim, call_id, vals):
+        """:param vals: called with the row, gives what is written to it"""
+
         def work(env):
             self._held(env, claim)
             row = _row(env, claim, call_id)
             if not row.outcome:
-                row.write(vals if row.approval_choices else {**vals, **(first or {})})
+                row.write(vals(row))
 
         db.transaction(self.name, work)
 

@@ -91,8 +91,14 @@ def test_a_form_of_a_server_is_filled_in(card, scripted_llm):
 
 
 def test_a_form_of_a_server_is_declined(card, scripted_llm):
+    """Also where something else grows while the button is pressed."""
     tool = card(ASK, {})
-    tool.get_by_role("button", name="Decline").click()
+    decline = tool.get_by_role("button", name="Decline")
+    decline.scroll_into_view_if_needed()
+    decline.hover()
+    tool.page.mouse.down()
+    grow(tool.page)
+    tool.page.mouse.up()
     expect(tool).to_have_attribute("data-outcome", "ok")
     answered(tool.page)
     assert "declined" in str(scripted_llm.requests()[-1]["body"]["messages"]).lower()

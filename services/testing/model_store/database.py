@@ -62,11 +62,17 @@ class Database(ModelStore):
                 self.request_stop(turn.id)
         self.wishes &= self.turns.keys()
 
-    def decide_call(self, turn_id: int, call_id: str, decision: str, arguments=None) -> None:
-        """:param decision: approve_once, approve_always or deny"""
+    def decide_call(
+        self, turn_id: int, call_id: str, decision: str, arguments=None, shown=None
+    ) -> None:
+        """:param decision: approve_once, approve_always or deny
+        :param shown: the rehearsal that the person has seen, None where the decision does not say it
+        """
         turn = self._waiting(turn_id)
         call = next((call for call in turn.calls if call.id == call_id and call.is_pending), None)
         if call is None:
+            raise NotPossible
+        if decision != "deny" and not call.is_as_shown(shown):
             raise NotPossible
         call.approval = "denied" if decision == "deny" else "approved"
         if arguments is not None and arguments != call.arguments:

@@ -92,6 +92,7 @@ class RecordCalls(TurnQueue):
     def ask_again(self, claim: Claim, call_id: str, found: dict) -> None:
         call = self.call(self.held(claim), call_id)
         if not call.outcome:
+            call.is_asked_again = call.approval == "approved"
             call.approval, call.rehearsal, call.started = "pending", found, 0
 
     def _rehearsed(self, call: Call, values: dict[int, str]) -> dict:

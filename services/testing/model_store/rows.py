@@ -111,6 +111,7 @@ class Call:
     more: dict[str, Any] | None = None
     questions: list[Question] = field(default_factory=list)
     rehearsal: dict[str, Any] | None = None
+    is_asked_again: bool = False
     losses: int = 0
 
     @property
@@ -118,6 +119,10 @@ class Call:
         """All that it does happens in one transaction, or not at all; else its start is on disk before."""
         is_action = self.tool is not None and self.tool.is_action
         return bool(self.records) and not is_action and "impossible" not in (self.rehearsal or {})
+
+    def is_as_shown(self, shown: dict[str, Any] | None) -> bool:
+        """True if a decision is one on what is asked now; one that does not say it counts where it was asked once."""
+        return not self.is_asked_again if shown is None else shown == (self.rehearsal or {})
 
     @property
     def is_pending(self) -> bool:

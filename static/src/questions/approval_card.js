@@ -39,6 +39,11 @@ export function decisionSentence(approval) {
     return decision.startsWith("approve") ? _t("Allowed by %(by)s", { by }) : "";
 }
 
+/** What the person has seen of calls: one that would do something else by now is asked about again. */
+function shownOf(approvals) {
+    return Object.fromEntries(approvals.map(({ id, reviewHash }) => [id, reviewHash]));
+}
+
 /** Asks whether a tool may be called, with its arguments as a form. */
 export class ApprovalCard extends Component {
     static template = "woow_paas_platform.ApprovalCard";
@@ -148,11 +153,12 @@ export class ApprovalCard extends Component {
     }
 
     allow(decision) {
-        const { id, turnId, args: before } = this.props.approval;
+        const { approval } = this.props;
+        const { id, turnId, args: before } = approval;
         const { args, problems } = readForm(this.fields, this.state.texts, before);
         this.state.problems = problems;
         if (!Object.keys(problems).length) {
-            this.decision.decide(turnId, { id, decision, args });
+            this.decision.decide(turnId, { id, decision, args, shown: shownOf([approval]) });
         }
     }
 
@@ -227,6 +233,8 @@ export class DecideAll extends Component {
     }
 
     decide(decision) {
-        this.decision.decide(this.props.questions[0].turnId, { id: "all", decision });
+        const { questions } = this.props;
+        const shown = shownOf(questions);
+        this.decision.decide(questions[0].turnId, { id: "all", decision, shown });
     }
 }

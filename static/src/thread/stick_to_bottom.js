@@ -1,4 +1,4 @@
-import { onWillUnmount, useEffect, useState } from "@odoo/owl";
+import { onWillUnmount, useEffect, useExternalListener, useState } from "@odoo/owl";
 
 /** Pixels from the end that still count as "at the end". */
 const SLACK = 48;
@@ -7,7 +7,7 @@ const WAITING = ".o_ai_chat_question, .o_ai_chat_approval";
 
 /**
  * Keeps a scrolled element at its end while its content grows, as long as the person is there;
- * who has scrolled away is never pulled back.
+ * who has scrolled away is never pulled back, and nothing moves under a pointer that is pressed.
  *
  * @param {{el: HTMLElement}} scrollRef the element that scrolls
  * @param {{el: HTMLElement}} contentRef what grows inside it
@@ -15,6 +15,7 @@ const WAITING = ".o_ai_chat_question, .o_ai_chat_approval";
 export function useStickToBottom(scrollRef, contentRef) {
     const state = useState({ isAtBottom: true });
     let isHeld = false;
+    let isPressed = false;
     let fromEnd = null;
     let shown = null; // what waits for the person, once it was brought into view
     let observer = null;
@@ -50,7 +51,7 @@ export function useStickToBottom(scrollRef, contentRef) {
     }
 
     function onGrow() {
-        if (!scrollRef.el) {
+        if (!scrollRef.el || isPressed) {
             return;
         }
         if (isHeld) {
@@ -61,6 +62,20 @@ export function useStickToBottom(scrollRef, contentRef) {
         }
     }
 
+    /** A click counts where it began: what has grown meanwhile is followed after it. */
+    function release() {
+        if (isPressed) {
+            isPressed = false;
+            setTimeout(onGrow);
+        }
+    }
+
+    function press() {
+        isPressed = true;
+    }
+
+    useExternalListener(window, "pointerup", release);
+    useExternalListener(window, "pointercancel", release);
     useEffect(
         (el, content) => {
             if (!el || !content) {
@@ -70,9 +85,11 @@ export function useStickToBottom(scrollRef, contentRef) {
             observer.observe(content);
             observer.observe(el);
             el.addEventListener("scroll", measure, { passive: true });
+            el.addEventListener("pointerdown", press, { passive: true });
             return () => {
                 observer.disconnect();
                 el.removeEventListener("scroll", measure);
+                el.removeEventListener("pointerdown", press);
             };
         },
         () => [scrollRef.el, contentRef.el]

@@ -54,6 +54,7 @@
  * @property {string} description what the server says that the tool does
  * @property {boolean} isDestructive
  * @property {Object|null} rehearsal what a change of records would do
+ * @property {string} reviewHash of what is shown, sent back with the decision
  * @property {string} by
  * @property {string} decisionReason the person's reason
  * @property {string|null} expiresAt ISO
@@ -168,6 +169,7 @@ export function newApproval(turn, event) {
         isDestructive: Boolean(event.destructive),
         managePath: event.manage_path || "",
         rehearsal: event.rehearsal || null,
+        reviewHash: event.review_hash || "",
         by: "",
         decisionReason: "",
         expiresAt: event.expires_at || null,

@@ -154,11 +154,12 @@ test("what can destroy something is marked, and allowed once unless more is aske
 });
 
 test("Enter in a field allows what is harmless", async () => {
-    const sent = await mountAsked();
+    const sent = await mountAsked({ review_hash: "ab12" });
     await click("input[name=path]");
     await edit("/b");
     await press("Enter");
-    expect(sent).toMatchObject([{ decision: "approve_once", args: { path: "/b" } }]);
+    const shown = { c1: "ab12" };
+    expect(sent).toMatchObject([{ decision: "approve_once", args: { path: "/b" }, shown }]);
 });
 
 test("a call that was allowed says that it starts after the other decisions", async () => {

@@ -466,6 +466,11 @@ MUTANTS = {
         2,
         (Database, "ask_again", _keeps_the_decision),
     ),
+    "a late decision counts for what is asked now": (
+        "what_was_shown_is_what_is_changed",
+        35,
+        (Call, "is_as_shown", lambda self, shown: True),
+    ),
     "an earlier “always” counts for what was shown": (
         "what_was_shown_is_what_is_changed",
         43,

@@ -1,5 +1,7 @@
 """What people and administrators do: they ask, stop, decide, answer, sign in, change their minds."""
 
+import contextlib
+
 from services.testing.model_store import FINAL, NotPossible, Server, Tool
 
 RECORDS = (1, 2, 3)
@@ -156,10 +158,22 @@ class People:
             self._write(database, call.arguments["record"])
         if decision != "deny" and self.rng.random() < 0.2:
             arguments = {**call.arguments, "changed": True}
-        said = arguments or call.arguments
-        tool = call.tool
-        self.world.observe_decision(database, call, decision)
-        database.decide_call(turn.id, call.id, decision, arguments)
+        shown = call.rehearsal or {}
+        if call.records and self.world.record_dice.random() < 0.3:
+            delay = self.world.record_dice.uniform(0, 10)
+            self.world.after(delay, self._decide_late, database, call, decision, arguments, shown)
+        else:
+            self._allow(database, call, decision, arguments, shown)
+
+    def _decide_late(self, *decision):
+        """A second tab, or a request that was repeated: by now something else may be asked."""
+        with contextlib.suppress(NotPossible):
+            self._allow(*decision)
+
+    def _allow(self, database, call, decision, arguments, shown):
+        turn, tool, said = call.turn, call.tool, arguments or call.arguments
+        database.decide_call(turn.id, call.id, decision, arguments, shown)
+        self.world.observe_decision(database, call, decision, shown)
         self.world.tell("person", f"decides in {database.name}", call.id, decision)
         if decision != "deny" and tool is not None and tool.server and "token" in said:
             self.approved[said["token"]] = (database.name, tool.server.id, tool.name, said)

@@ -115,10 +115,11 @@ class Record:
         """It may be tried again; one that was carried out, and of which only that was not heard, has not failed."""
         self.failures[tried.key] += 1
 
-    def observe_decision(self, database, call, decision):
-        if call.records and not call.rehearsal:
+    def observe_decision(self, database, call, decision, shown):
+        """:param shown: the rehearsal that the person has seen"""
+        if call.records and not shown:
             self.unshown.append((database.name, call.id, "nothing was shown"))
-        self.shown[database.name, call.id] = DENIED if decision == "deny" else call.rehearsal
+        self.shown[database.name, call.id] = DENIED if decision == "deny" else shown
 
     def observe_sending(self, database, change):
         if change.call.started != change.claim.epoch:

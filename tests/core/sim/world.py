@@ -111,7 +111,7 @@ class World(Record):
     # ------------------------------------------------------------ what happens
 
     def start_process(self):
-        with self.network_detail(None):
+        with self.inside(None):
             self.processes.append(Process(self, next(self._processes)))
 
     def alive(self):
