@@ -10,7 +10,7 @@ Data that crosses the border, frozen, each field documented beside it
 Ports that a host implements
     `turn.ports`: `Store` for a queue of turns in a database; `Journal` for a turn without a queue
     `oauth.flow`: `TokenStore` for the tokens of sign-ins
-    `measures`: `Sink`; `traces`: `Tracer`; both are optional
+    `metrics`: `Sink`; `traces`: `Tracer`; both are optional
 
 Turns
     `turn.queue.runner`: `Runner` claims turns of any number of stores and runs them on one loop

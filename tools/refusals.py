@@ -66,7 +66,7 @@ class TooLate(Refusal):
 
 
 class Changed(TooLate):
-    """What was decided on is not what is asked now."""
+    """Decision on a question that is not asked any more."""
 
     code = "question_changed"
 

@@ -166,7 +166,10 @@ class Database(ModelStore):
         return tool
 
     def add_record(self, number: int) -> None:
-        """Add a record without a value."""
+        """Add a record without a value.
+
+        :param number: its id
+        """
         self.records[number] = Record(id=number)
 
     def switch_tool(self, tool_id: int, is_active: bool) -> None:
@@ -189,11 +192,18 @@ class Database(ModelStore):
         tool.definition = str(int(tool.definition) + 1)
 
     def write_record(self, number: int, value: str) -> None:
-        """Write a record by hand: a call that was to change it would make another change now."""
+        """Write a record by hand: a call that was to change it would make another change now.
+
+        :param number: its id
+        :param value: any text
+        """
         self.records[number].put(value)
 
     def delete_record(self, number: int) -> None:
-        """Delete a record by hand."""
+        """Delete a record by hand.
+
+        :param number: its id
+        """
         del self.records[number]
 
     def delete_tool(self, tool_id: int) -> None:

@@ -121,7 +121,10 @@ class Call:
         return bool(self.records) and not is_action and "impossible" not in (self.rehearsal or {})
 
     def is_as_shown(self, shown: dict[str, Any] | None) -> bool:
-        """True if a decision is one on what is asked now; one that does not say it counts where it was asked once."""
+        """True if a decision is one on what is asked now.
+
+        :param shown: the rehearsal that the person has seen; None counts where the call was asked about once
+        """
         return not self.is_asked_again if shown is None else shown == (self.rehearsal or {})
 
     @property
@@ -139,7 +142,7 @@ class Call:
         return CallResult(outcome=self.outcome, text=self.text)
 
     def told(self, events: list) -> list:
-        """These events, with the result that the call has kept in the place of any other."""
+        """Events as they are stored: with the result that the call has kept in the place of any other."""
         is_result = result_of(self.id).items()
         return [
             (seq, {**event, "outcome": self.outcome} if is_result <= event.items() else event)

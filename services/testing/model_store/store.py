@@ -168,7 +168,7 @@ class ModelStore(RecordCalls):
         return self._answers(row)
 
     def grant_of(self, row: Call) -> tuple:
-        """What an “always” holds for."""
+        """Subject of an “always”."""
         return (row.turn.user, *(row.origin or ()))
 
     def _answers(self, row: Call) -> Verdict:
