@@ -3,7 +3,11 @@ import {
     click,
     describe,
     expect,
+    pointerDown,
+    pointerUp,
+    queryAll,
     queryAllTexts,
+    queryOne,
     queryRect,
     scroll,
     test,
@@ -65,13 +69,34 @@ test("another try takes the place of the answer, which can be looked at", async 
     expect(answers()).toEqual(["Hello."]);
 });
 
-test("the way to the latest covers nothing", async () => {
+test("nothing moves under a pointer that is pressed", async () => {
     for (let n = 0; n < 30; n++) {
         server.message(conversation, "user", `Question ${n}`);
     }
     await mountChat({ conversationId: conversation.id });
+    const view = queryOne(".o_ai_chat_scroll");
+    const before = view.scrollTop;
+    await pointerDown(queryAll(".o_ai_chat_bubble").at(-1));
+    queryOne(".o_ai_chat_scroll .o_ai_chat_column").append("More. ".repeat(300));
+    await settle();
+    expect(view.scrollTop).toBe(before);
+    await pointerUp(queryAll(".o_ai_chat_bubble").at(-1));
+    await settle();
+    expect(view.scrollTop).toBeGreaterThan(before);
+});
+
+test("the way to the latest moves nothing, and covers nothing that is brought into view", async () => {
+    for (let n = 0; n < 30; n++) {
+        server.message(conversation, "user", `Question ${n}`);
+    }
+    await mountChat({ conversationId: conversation.id });
+    const { bottom } = queryRect(".o_ai_chat_scroll");
     await scroll(".o_ai_chat_scroll", { top: 0 });
     await settle();
-    const pill = queryRect(".o_ai_chat_latest");
-    expect(queryRect(".o_ai_chat_scroll").bottom).toBeLessThan(pill.top + 1);
+    expect(queryRect(".o_ai_chat_scroll").bottom).toBe(bottom);
+    const bubble = queryAll(".o_ai_chat_bubble")[20];
+    bubble.scrollIntoView({ block: "end" });
+    await settle();
+    const { bottom: end } = bubble.getBoundingClientRect();
+    expect(queryRect(".o_ai_chat_latest").top).toBeGreaterThan(end);
 });
