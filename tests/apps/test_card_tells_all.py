@@ -579,6 +579,13 @@ class _Card:
             ("deleted", shown["deleted"]),
         ):
             self.told.update((table[one["model"]], kind) for one in entries)
+        of_links = {name for name, *_columns in env.registry.many2many_relations}
+        # A link that is a record, too, is told as changed after it was made.
+        self.told.update(
+            (table[one["model"]], "created")
+            for one in shown["changes"]
+            if table[one["model"]] in of_links
+        )
         self.changes = {(one["model"], one["id"]): one for one in shown["changes"]}
         self.deleted = {(one["model"], one["id"]) for one in shown["deleted"]}
         for (name, column, _other), found in env.registry.many2many_relations.items():
