@@ -3,12 +3,15 @@
 import inspect
 import re
 from contextlib import contextmanager
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from odoo import fields
 from odoo.http import _generate_routing_rules
 from odoo.tests import tagged
 
+from ..services.llm import client
+from ..services.mcp.discovery import health
 from .common import AiHttpCase
 from .test_permissions import (
     ADDON,
@@ -283,6 +286,9 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        # Nothing listens there; that it is asked again after a pause says nothing of who may ask.
+        cls.startClassPatcher(patch.object(health, "CONNECT_PAUSE", 0.0))
+        cls.startClassPatcher(patch.object(client, "RETRY_DELAY", 0.0))
         cls.turn.write({"state": "failed", "ended_at": fields.Datetime.now()})
         attachment = cls.env["ir.attachment"].create(
             {
