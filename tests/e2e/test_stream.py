@@ -289,16 +289,16 @@ def read_to(line, mark):
         seen += received
 
 
-def slowly(odoo, turn, after, rate=1_000_000):
+def slowly(odoo, turn, after, rate=500_000):
     """The whole events of one request, at so many bytes a second."""
     (line,) = unread(odoo, turn, 1, after, 64 * 1024)
     received = b""
     with line, contextlib.closing(http.client.HTTPResponse(line)) as answer:
         answer.begin()
         assert answer.status == 200
-        while data := answer.read1(rate // 50):
+        while data := answer.read1():
             received += data
-            time.sleep(0.02)
+            time.sleep(len(data) / rate)
     return [
         (int(block.split(b"\n")[0][4:]), json.loads(block.split(b"data: ", 1)[1]))
         for block in received.split(b"\n\n")[:-1]
