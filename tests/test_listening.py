@@ -125,7 +125,7 @@ class TestListening(AiCase):
         line = SimpleNamespace(
             query=lambda statement, _values=(): rows[statement], close=lambda: None
         )
-        self.patch(listener, "Line", lambda *_: line)
+        self.patch(listener, "PgConnection", lambda *_: line)
         self.patch(listener, "DEAF_INTERVAL", 0.05)
         deaf = listener.Listener(self.dbname, heard, Mute(is_heard=False))
         with heard.came:
