@@ -119,7 +119,7 @@ test("each request of the client is one that the API takes", async () => {
         stopTurn: [[9]],
         rehearsal: [[9, "c1", 0]],
         decide: [
-            [9, { id: "c1", decision: "approve_once" }],
+            [9, { id: "c1", decision: "approve_once", shown: { c1: "ab12" } }],
             [9, { id: "c1", decision: "accept", args, content: args, reason: "so" }],
         ],
         openStream: [["/api/ai/turns/9/stream", { after: 3 }]],
