@@ -43,7 +43,6 @@ LONG = {
     "test_hoot.py": 60,
     "test_one_decision.py": 40,
     "test_permissions_of_routes.py": 15,
-    "test_permissions_of_routes.py": 15,
     "test_records_matrix.py": 30,
     "test_store_model.py": 40,
 }
