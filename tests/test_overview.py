@@ -144,6 +144,7 @@ class TestOverview(AiCase):
         plain = Assistant.default_get(fields)
         self.assertEqual(plain["config_id"], self.assistant.config_id.id)
         self.assertNotIn("mcp_server_ids", plain)
-        of_setup = Assistant.with_context(woow_setup=True).default_get(fields)
+        context = self.Overview.with_user(self.admin).get_overview()["first_assistant"]
+        of_setup = Assistant.with_context(**context).default_get(fields)
         self.assertTrue(of_setup["name"])
         self.assertIn(self.server.id, of_setup["mcp_server_ids"][0][2])

@@ -148,15 +148,14 @@ class AiAssistant(models.Model):
     )
 
     @api.model
-    def default_get(self, fields):
-        """The first assistant of the set-up has all that there is, so that nothing needs to be chosen."""
-        values = super().default_get(fields)
-        if self.env.context.get("woow_setup"):
-            values.setdefault("name", self.env._("Assistant"))
-            servers = self.env["woow_paas_platform.mcp_server"].search([("scope", "=", "system")])
-            limit = limits.get(self.env, "max_servers_per_assistant")
-            values["mcp_server_ids"] = [Command.set(servers[:limit].ids)]
-        return values
+    def _first_defaults(self):
+        """Context of the form of the first assistant, which has all that there is."""
+        servers = self.env["woow_paas_platform.mcp_server"].search([("scope", "=", "system")])
+        limit = limits.get(self.env, "max_servers_per_assistant")
+        return {
+            "default_name": self.env._("Assistant"),
+            "default_mcp_server_ids": servers[:limit].ids,
+        }
 
     @api.model
     def _default_config(self):

@@ -252,7 +252,7 @@ class AiConfig(models.Model):
             for config in self.filtered("embedding_problem"):
                 config._put_embedding_problem("", "")
         if vals.get("active") is False:
-            self.env["woow_paas_platform.ai_turn"]._stop_all_by(self)
+            self.env["discuss.channel"]._stop_answers_by(self)
         return result
 
     def _secret_facts(self):

@@ -7,7 +7,7 @@ class DiscussChannel(models.Model):
     """Conversation: an assistant, its person, and what they talk about, for all that works for one.
 
     Hooks for turns, which package `conversation` fills: `_narrowed`, `_post_answer`, `_post_ending`,
-    `_show_typing`, `_mark_read_by`.
+    `_show_typing`, `_mark_read_by`, `_stop_answers_by`.
     """
 
     _inherit = "discuss.channel"
@@ -79,6 +79,10 @@ class DiscussChannel(models.Model):
 
     def _show_typing(self, assistant, is_typing):
         """Tell the members that the assistant is writing, or no longer."""
+
+    @api.model
+    def _stop_answers_by(self, providers):
+        """Stop the answers under way of these providers, which are switched off."""
 
     def _mark_read_by(self, user, message):
         """Count an answer as read that was watched in the chat."""

@@ -242,6 +242,10 @@ class DiscussChannel(models.Model):
             message_type="comment",
         )
 
+    @api.model
+    def _stop_answers_by(self, providers):
+        self.env["woow_paas_platform.ai_turn"]._stop_all_by(providers)
+
     def _post_as_assistant(self, assistant, **values):
         # sudo: discuss.channel - the author is the assistant's contact, which has no login
         channel = self.sudo().with_context(woow_ai_no_turn=True, **db.SEND_LATER)

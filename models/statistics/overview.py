@@ -30,6 +30,7 @@ class Overview(models.AbstractModel):
         first = today - timedelta(days=DAYS - 1)
         return {
             "setup": self._setup(),
+            "first_assistant": self.env["ai.assistant"]._first_defaults(),
             "provider_id": self.env["ai.config"].search([], limit=1).id,
             "servers": self._servers(),
             "waiting": self.env[TURN].search_count([("state", "=", "waiting")]),

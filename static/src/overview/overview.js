@@ -105,7 +105,7 @@ export class Overview extends Component {
                 res_id: resId || false,
                 views: [[false, "form"]],
                 target: "new",
-                context: { woow_setup: true },
+                context: model === "ai.assistant" ? this.data.first_assistant : {},
             },
             { onClose: () => this.env.bus.trigger(STEP_TAKEN) }
         );
