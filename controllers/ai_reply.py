@@ -10,6 +10,7 @@ from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import at_most
 from ..services.llm import reply
 from ..services.specs import Limits, TurnRequest
+from ..tools import db
 from .chat import ROUTE, assistant_or_404, message_text, visible_service
 from .dispatcher import body
 from .execute import MAX_CALLS
@@ -37,7 +38,8 @@ class AiReplyController(http.Controller):
         if values["includeMCPTools"]:
             tools = assistant._tools_for_caller(request.env.user, service)
         turn = _request(assistant, reply.question(message, context, results), tools)
-        return AfterCommit(request.env, lambda: _answer(turn))
+        dbname = request.db
+        return AfterCommit(request.env, lambda: _answer(turn, dbname))
 
 
 def _assistant(assistant_id):
@@ -66,10 +68,15 @@ def _request(assistant, question, tools):
     )
 
 
-def _answer(turn):
+def _answer(turn, dbname):
     """Runs when the request's transaction is over."""
     limit = at_most(TIMEOUT)
-    answer = process.wait_for(lambda engine: engine.reply(turn, limit), limit)
+    faults: list[dict] = []
+    try:
+        answer = process.wait_for(lambda engine: engine.reply(turn, limit, faults), limit)
+    finally:
+        if faults:
+            db.transaction(dbname, lambda env: env["ai.config"]._record_faults(faults))
     return {
         "reply": answer.raw_text,
         "message": answer.text,

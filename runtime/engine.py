@@ -153,14 +153,14 @@ class Engine:
             request, progress, journal, turn_tools, stop, connections=self.connections
         )
 
-    async def reply(self, request, timeout):
+    async def reply(self, request, timeout, faults):
         """One answer without a turn, see `services.llm.reply`."""
         await self._with(self._models)
         from ..services.llm import reply  # noqa: PLC0415
         from ..services.turn import tools  # noqa: PLC0415
 
         turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
-        return await reply.reply(request, turn_tools.functions, timeout, self.connections)
+        return await reply.reply(request, turn_tools.functions, timeout, self.connections, faults)
 
     def render(self, text):
         return markdown.render(text)

@@ -16,7 +16,7 @@ from odoo.modules import module as odoo_module
 from odoo.service.server import CommonServer
 from odoo.tools import config
 
-from ..services import forks, large
+from ..services import concurrency, large
 from ..services.errors import EngineError, ServerTimeout
 from ..services.sentence import _lt
 from ..services.turn.ports import StoreGone
@@ -50,7 +50,7 @@ class _Process:
         self.applied: dict[str, tuple[object, ...] | None] = {}
 
 
-_process = forks.renewed(_Process())
+_process = concurrency.renewed(_Process())
 
 
 def is_evented() -> bool:

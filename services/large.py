@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from json.encoder import encode_basestring
 from typing import Any, ParamSpec, TypeVar
 
-from . import const, forks, jsonrpc, text
+from . import concurrency, const, jsonrpc, text
 from .errors import ResultTooLarge
 
 SMALL = 64 * 1024  # bytes that are read on the spot, 5 ms at most
@@ -40,7 +40,7 @@ class _Worker(ThreadPoolExecutor):
         super().__init__(1, thread_name_prefix="woow_ai-large")
 
 
-_worker = forks.renewed(_Worker())
+_worker = concurrency.renewed(_Worker())
 
 
 def keep_little() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
-from . import forks, text
+from . import concurrency, text
 from .errors import EngineError, ServerRefused
 from .specs import CallResult, LlmSpec, ServerSpec, ToolCall, TurnRequest, TurnResult
 
@@ -147,7 +147,7 @@ class Nothing(Span):
 
 NOTHING = Nothing()
 _current: ContextVar[Span] = ContextVar("woow_ai_span", default=NOTHING)
-_installed = forks.renewed(_Installed())
+_installed = concurrency.renewed(_Installed())
 
 
 def install(tracer: Tracer | None) -> None:

@@ -373,6 +373,15 @@ class TestExecuteApi(AiHttpCase):
             self._reply(aiMessage="Hi", includeMCPTools=True)
             self.assertNotIn("weather__forecast", str(llm.requests[-1]))
 
+    def test_a_reply_tells_administrators_that_the_model_is_down(self):
+        with served_llm(Reply(status=503)) as llm:
+            self._model(llm)
+            self.assertEqual(self._reply(aiMessage="Hi")[0], 502)
+        self.env.invalidate_all()
+        config = self.assistant.config_id
+        self.assertEqual(config.state, "error")
+        self.assertTrue(config.state_message)
+
     def test_a_reply_has_the_tools_of_a_chat_about_the_same(self):
         with self._mcp() as fake, served_llm(Reply("Hello.")) as llm:
             self._of_service("harbour", fake)

@@ -29,7 +29,7 @@ from psycopg2.errors import (
     UndefinedTable,
 )
 
-from ..services import forks
+from ..services import concurrency
 from ..services.turn.ports import NotNow, StoreGone
 from . import settings
 
@@ -85,7 +85,7 @@ class _Pools:
         self.loading: dict[int, tuple[str, float]] = {}  # by thread: a registry, and since when
 
 
-_pools = forks.renewed(_Pools())
+_pools = concurrency.renewed(_Pools())
 _thread = threading.local()
 
 

@@ -1,6 +1,5 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
-from odoo.fields import Command
 
 from ...services import const, text
 from ...services.records import reach

@@ -7,7 +7,16 @@ from ...services import const, packages, text
 from ...services.catalog import llm_presets
 from ...services.catalog.llm_presets import PRESETS
 from ...services.context import budget
-from ...services.errors import LlmAuthFailed, LlmSwitchedOff, PackageMissing, SecretUnreadable
+from ...services.errors import (
+    LlmAuthFailed,
+    LlmModelNotFound,
+    LlmNoApi,
+    LlmSwitchedOff,
+    LlmTimeout,
+    LlmUnavailable,
+    PackageMissing,
+    SecretUnreadable,
+)
 from ...services.llm import llm_errors
 from ...services.net import egress
 from ...services.specs import LlmSpec
@@ -25,6 +34,10 @@ TESTED = {
 """Fields that a test was about: with another value nothing is known any more."""
 EMBEDDING_FIELDS = {"api_base_url", "api_key", "embedding_model"}
 """Fields that say whom embeddings are asked of: with another value nothing is known any more."""
+OF_PROVIDER = {
+    kind.code for kind in (LlmAuthFailed, LlmModelNotFound, LlmNoApi, LlmTimeout, LlmUnavailable)
+}
+"""Faults that are a provider's state, not a question's."""
 LEAST_CONTEXT = 2_048  # tokens; less is no model's length
 GUESSED_CONTEXT = 8_192  # tokens; less is not assumed of a provider that does not say it
 
@@ -346,10 +359,21 @@ class AiConfig(models.Model):
 
     def _record_failure(self, error):
         """:param error: what a test ran into"""
-        self._record_fault(error.code, str(error), error.detail)
+        self._put_fault(error.code, str(error), error.detail)
+
+    @api.model
+    def _record_faults(self, faults):
+        """Record the faults of endpoints that were asked: `services.llm.failover.fault`."""
+        for fault in faults:
+            provider = self.browse(fault["id"]).exists()
+            provider._record_fault(fault["code"], fault["message"], fault["detail"])
 
     def _record_fault(self, code, message, detail):
-        """Record a fault of a test or a turn if it concerns the provider itself."""
+        """Record the fault of an answer if it concerns the provider itself."""
+        if code in OF_PROVIDER:
+            self._put_fault(code, message, detail)
+
+    def _put_fault(self, code, message, detail):
         state = "auth_required" if code == LlmAuthFailed.code else "error"
         self._set_state(state, text.storable(message), text.storable(detail))
 

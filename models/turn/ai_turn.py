@@ -10,12 +10,7 @@ from psycopg2.errors import LockNotAvailable
 
 from ...services import events, text
 from ...services.errors import (
-    LlmAuthFailed,
     LlmContextTooLong,
-    LlmModelNotFound,
-    LlmNoApi,
-    LlmTimeout,
-    LlmUnavailable,
 )
 from ...services.llm import thinking
 from ...services.render import markdown
@@ -49,11 +44,6 @@ ROUND_DECISIONS = ("continue", "stop")
 CALL_DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
 QUESTION_DECISIONS = ("accept", "decline", "cancel")
 ALL_CALLS = "all"  # in place of a call's id
-
-OF_PROVIDER = {
-    kind.code for kind in (LlmAuthFailed, LlmModelNotFound, LlmNoApi, LlmTimeout, LlmUnavailable)
-}
-"""Faults that are a provider's state, not a question's."""
 
 
 class AiTurn(models.Model):
@@ -1050,18 +1040,15 @@ class AiTurn(models.Model):
         self._provider()._remember_protocol(progress["found_protocol"])
         if self.technical_cause:  # told by an earlier step
             return
-        for fault in progress.get("llm_faults", ()):
-            if fault["code"] in OF_PROVIDER:
-                provider = self.env["ai.config"].browse(fault["id"]).exists()
-                provider._record_fault(fault["code"], fault["message"], fault["detail"])
+        self.env["ai.config"]._record_faults(progress.get("llm_faults", ()))
         self._note_causes()
 
     def _record_cause(self, code, message, detail):
         """The turn has ended; what failed is told to administrators, and the provider's state follows."""
         self._note_provider()
-        if code in OF_PROVIDER:
+        if code:
             self._provider()._record_fault(code, message, detail)
-        elif not code and self.state == "done":
+        elif self.state == "done":
             self._provider()._set_state("connected")
         self._note_causes(f"{code}: {detail}" if code and detail else "")
         if code == LlmContextTooLong.code and not self._provider()._note_refusal(detail):

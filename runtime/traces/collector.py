@@ -8,7 +8,7 @@ import logging
 import threading
 from typing import Any
 
-from ...services import forks, packages, traces
+from ...services import concurrency, packages, traces
 from ...tools import settings
 
 _logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class _Collector:
         self.is_away = False  # and nobody was told since
 
 
-_collector = forks.renewed(_Collector())
+_collector = concurrency.renewed(_Collector())
 
 
 def begin() -> None:

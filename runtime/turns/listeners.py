@@ -5,7 +5,7 @@ import threading
 from odoo.modules import module as odoo_module
 from odoo.service import server
 
-from ...services import forks
+from ...services import concurrency
 from ...tools import settings
 from .. import process
 from ..wakeup.channel import Channel
@@ -27,7 +27,7 @@ class _Registry:
         self.channel = Channel(PostgresTransport)
 
 
-_registry = forks.renewed(_Registry())
+_registry = concurrency.renewed(_Registry())
 
 
 def listener(dbname: str, rest: float | None = None) -> Listener:

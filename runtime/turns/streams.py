@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 
-from ...services import forks
+from ...services import concurrency
 from .. import process
 from ..web.client_line import ClientLine
 from . import listeners
@@ -64,7 +64,7 @@ class _Backlogs:
                 self._left.notify_all()
 
 
-_backlogs = forks.renewed(_Backlogs())
+_backlogs = concurrency.renewed(_Backlogs())
 
 
 def tail(

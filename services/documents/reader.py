@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .. import forks, packages
+from .. import concurrency, packages
 from ..errors import (
     EngineError,
     FileEncrypted,
@@ -125,7 +125,7 @@ class _Places:
         return len(self._held) < const.READERS and person not in self._held
 
 
-_places = forks.renewed(_Places())
+_places = concurrency.renewed(_Places())
 
 
 def is_document(data: bytes) -> bool:

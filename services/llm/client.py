@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from .. import metrics, traces
+from ..concurrency import Race
 from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
 from ..specs import LlmSpec
 from . import dialect, llm_errors, thinking
@@ -148,32 +149,29 @@ async def _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
     if stop.is_set():
         answer.stopped = True
         return
-    stopped = asyncio.ensure_future(stop.wait())
     chunks = model.astream(messages).__aiter__()
     chunk: asyncio.Future | None = None
     silence = spec.first_token_timeout
     try:
-        while True:
-            chunk = asyncio.ensure_future(_next(chunks))
-            left = min(silence, deadline - clock())
-            done, _ = await asyncio.wait(
-                {chunk, stopped}, timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
-            )
-            if stopped in done:
-                answer.stopped = True
-                return
-            if not done:
-                raise LlmTimeout(detail=f"silent for {left:.1f} s")
-            if (part := chunk.result()) is None:
-                break
-            silence = spec.idle_timeout
-            await _tell(answer, answer.add(part), *callbacks)
+        with Race(stop) as race:
+            while True:
+                chunk = asyncio.ensure_future(_next(chunks))
+                left = min(silence, deadline - clock())
+                is_there = await race.is_done(chunk, max(0.0, left))
+                if stop.is_set():
+                    answer.stopped = True
+                    return
+                if not is_there:
+                    raise LlmTimeout(detail=f"silent for {left:.1f} s")
+                if (part := chunk.result()) is None:
+                    break
+                silence = spec.idle_timeout
+                await _tell(answer, answer.add(part), *callbacks)
         await _tell(answer, answer.close(), *callbacks)
         answer.check()
     except Exception as caught:
         raise llm_errors.of_exception(caught, spec.api_key) from caught
     finally:
-        stopped.cancel()
         if chunk is not None and not chunk.done():
             chunk.cancel()
             await asyncio.wait({chunk}, timeout=1)

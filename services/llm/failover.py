@@ -1,6 +1,7 @@
 """Failover: which endpoint is asked when the first one is down before its first token."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from ..errors import (
     LlmAuthFailed,
@@ -25,6 +26,35 @@ DOWN = (
     LlmUnavailable,
 )
 """What another endpoint may do better. What it rejects, or finds too long, is so for others, too."""
+
+
+_T = TypeVar("_T")
+
+
+async def ask(
+    spec: LlmSpec,
+    once: Callable[[LlmSpec], Awaitable[_T]],
+    *,
+    received: Callable[[], Answer],
+    is_over: Callable[[], bool],
+    on_fault: Callable[[LlmSpec, LlmError, LlmSpec | None], Awaitable[None]],
+) -> _T:
+    """Result of `once`, called with this endpoint, and with its fallback where it is down before its first token.
+
+    :param received: gives what has arrived of the answer
+    :param is_over: True if no other endpoint is to be asked any more
+    :param on_fault: told of each endpoint that failed, of its error, and of the one that is asked next
+    :raises LlmError: of the last endpoint
+    """
+    while True:
+        try:
+            return await once(spec)
+        except LlmError as error:
+            instead = None if is_over() else next_spec(spec, error, received())
+            await on_fault(spec, error, instead)
+            if instead is None:
+                raise
+            spec = instead
 
 
 def next_spec(spec: LlmSpec, error: LlmError, answer: Answer) -> LlmSpec | None:

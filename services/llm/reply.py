@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import const
-from ..errors import LlmError
 from ..specs import TurnRequest
 from . import client, failover, transcript
 from .answer import Answer
@@ -16,22 +15,34 @@ from .tool_protocol import PROTOCOLS, RESULTS, Functions
 
 
 async def reply(
-    request: TurnRequest, functions: Functions, timeout: float, connections: Connections
+    request: TurnRequest,
+    functions: Functions,
+    timeout: float,
+    connections: Connections,
+    faults: list[dict[str, Any]],
 ) -> Answer:
     """Ask once, with the tools described in the prompt; `said` of the answer is the model's own text.
 
     :param timeout: seconds
-    :raises LlmError: the endpoint failed
+    :param faults: gets a `failover.fault` of each endpoint that failed
+    :raises LlmError: the last endpoint failed
     """
     deadline = time.monotonic() + timeout
     answer = PROTOCOLS["prompt"].answer(functions, is_last=True)
-    try:
-        await _ask(request.llm, request, functions, answer, deadline, connections)
-    except LlmError as error:
-        instead = failover.next_spec(request.llm, error, answer)
-        if instead is None or time.monotonic() >= deadline:
-            raise
-        await _ask(instead, request, functions, answer, deadline, connections)
+
+    async def once(llm):
+        await _ask(llm, request, functions, answer, deadline, connections)
+
+    async def on_fault(llm, error, _instead):
+        faults.append(failover.fault(llm, error))
+
+    await failover.ask(
+        request.llm,
+        once,
+        received=lambda: answer,
+        is_over=lambda: time.monotonic() >= deadline,
+        on_fault=on_fault,
+    )
     return answer
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import events, traces
+from ..concurrency import Race
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
@@ -195,13 +196,10 @@ class Calls:
         limit = max(0.0, self._until - self._clock())
         interrupt = Interrupt(limit)
         working = asyncio.ensure_future(method(call, interrupt))
-        stopped = asyncio.ensure_future(self._stop.wait())
         try:
-            await asyncio.wait(
-                {working, stopped}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
-            )
-            if working.done():
-                return working.result()
+            with Race(self._stop) as race:
+                if await race.is_done(working, limit):
+                    return working.result()
             ended = failure("timeout", OUT_OF_TIME)
             if self._stop.is_set():
                 ended = failure("cancelled", STOPPED)
@@ -215,7 +213,6 @@ class Calls:
                     raise
                 raise RecordError(ended.text, outcome=ended.outcome) from error
         finally:
-            stopped.cancel()
             if not working.done():
                 working.cancel()
                 interrupt.set()
@@ -250,16 +247,14 @@ class Calls:
         running = asyncio.ensure_future(
             self._tools.call(call, timeout=max(timeout, 0.0), options=options)
         )
-        stopped = asyncio.ensure_future(self._stop.wait())
         try:
-            await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if running.done():
-                return _without(asked, running.result())
+            with Race(self._stop) as race:
+                if await race.is_done(running):
+                    return _without(asked, running.result())
             running.cancel()
             await asyncio.wait({running})
             return _without(asked, Executed(result=failure("cancelled", STOPPED, begun)))
         finally:
-            stopped.cancel()
             running.cancel()
 
     def _asker(self, call: ToolCall, asked: UserWait) -> OnElicit:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ... import events, large, metrics, traces
+from ...concurrency import Race
 from ...errors import EngineError, LeaseLost, TurnGone
 from ...render import markdown
 from ...sentence import _lt
@@ -101,14 +102,12 @@ class TurnRun:
         reading = asyncio.ensure_future(
             self._db(self._store.read_files, self.claim, is_over=self._is_lost, lane=FILES)
         )
-        stopped = asyncio.ensure_future(self.stop.wait())
         try:
-            await asyncio.wait({reading, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                reading.result()
+            with Race(self.stop) as race:
+                if await race.is_done(reading):
+                    reading.result()
         finally:
             reading.cancel()
-            stopped.cancel()
         loaded = await self._db(self._store.load, self.claim, is_over=self._is_lost, stop=self.stop)
         return loaded.request
 

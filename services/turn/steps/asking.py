@@ -1,5 +1,7 @@
 """One step of the model: what it says, in whichever protocol, by whichever provider answers."""
 
+from collections.abc import Callable
+
 from ... import events
 from ...errors import LlmError, LlmNoTools, LlmTimeout
 from ...llm import client, dialect, failover, files, tool_protocol, transcript
@@ -28,18 +30,25 @@ class Asking(Step):
 
         :raises LlmError: with what was said before in `self.answer`
         """
-        while True:
-            self.answer = Answer()
-            try:
-                return await self._ask_this()
-            except LlmError as error:
-                instead = failover.next_spec(self.llm, error, self.answer)
-                if instead is None or self.stop.is_set() or self.clock() >= self.deadline:
-                    raise
-                await self._fall_back(instead, error)
+        return await self._of_a_model(self._ask_this, lambda: self.answer)
 
-    async def _fall_back(self, instead: LlmSpec, error: LlmError) -> None:
+    async def _of_a_model(self, once, received: Callable[[], Answer]) -> Answer:
+        """Answer of this model, or of the one that is asked where it is down.
+
+        :raises LlmError: of the last one
+        """
+
+        def is_over() -> bool:
+            return self.stop.is_set() or self.clock() >= self.deadline
+
+        return await failover.ask(
+            self.llm, once, received=received, is_over=is_over, on_fault=self._fall_back
+        )
+
+    async def _fall_back(self, _llm: LlmSpec, error: LlmError, instead: LlmSpec | None) -> None:
         """Put it on disk before the other one is asked: whoever takes the turn up goes on there."""
+        if instead is None:  # the turn ends with it
+            return
         self.progress.llm_faults.append(failover.fault(self.llm, error))
         self.progress.llm, self.progress.found_protocol = instead.id, ""
         self.llm, self.host = instead, dialect.host_of(instead.base_url)
@@ -47,8 +56,9 @@ class Asking(Step):
         await self.journal.save_step(self.progress)
         self.model = await self._open_model(instead)
 
-    async def _ask_this(self) -> Answer:
+    async def _ask_this(self, _llm: LlmSpec) -> Answer:
         """Answer of this model, asked once more if it cannot be read."""
+        self.answer = Answer()
         try:
             answer = await self._say(await self._protocol())
         except LlmNoTools:

@@ -2,7 +2,6 @@
 
 from ...context import budget, summary
 from ...errors import LlmError
-from ...llm import failover
 from ...llm.answer import Answer
 from ...render import markdown
 from ...sentence import _lt
@@ -68,23 +67,22 @@ class SummingUp(Asking):
 
         :raises LlmError: there is none
         """
-        while True:
+        answer = Answer()
+
+        async def write(_llm):
+            nonlocal answer
             answer = Answer()
-            try:
-                return await summary.write(
-                    self.model,
-                    self.llm,
-                    wanted,
-                    answer,
-                    stop=self.stop,
-                    deadline=self.deadline,
-                    clock=self.clock,
-                )
-            except LlmError as error:
-                instead = failover.next_spec(self.llm, error, answer)
-                if instead is None or self.stop.is_set() or self.clock() >= self.deadline:
-                    raise
-                await self._fall_back(instead, error)
+            return await summary.write(
+                self.model,
+                self.llm,
+                wanted,
+                answer,
+                stop=self.stop,
+                deadline=self.deadline,
+                clock=self.clock,
+            )
+
+        return await self._of_a_model(write, lambda: answer)
 
     def _measure(self, usage: dict[str, int]) -> None:
         """Measure the context use of the request that the transcript goes on from.

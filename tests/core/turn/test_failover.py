@@ -125,9 +125,11 @@ async def test_pictures_go_only_to_who_sees_them():
 async def test_an_answer_without_a_turn_falls_back_too():
     async with ScriptedLlm(Reply(status=503)) as down, ScriptedLlm(Reply("Here.")) as up:
         connections = Connections()
-        answer = await reply.reply(with_fallback(down, up), [], 30.0, connections)
+        faults = []
+        answer = await reply.reply(with_fallback(down, up), [], 30.0, connections, faults)
         await connections.close()
     assert answer.text == "Here."
+    assert [fault["code"] for fault in faults] == ["llm_unavailable"]
 
 
 def test_without_another_one_there_is_none():

@@ -6,7 +6,7 @@ import threading
 import traceback
 from pathlib import Path
 
-from services import forks, large
+from services import concurrency, large
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +34,7 @@ def in_child(work):
 
 
 def test_a_child_has_its_own():
-    held = forks.renewed(Held())
+    held = concurrency.renewed(Held())
     with held.lock:
         assert in_child(lambda: held.lock.acquire(timeout=1)) == "True"
         assert held.lock.locked()
@@ -51,4 +51,6 @@ def test_what_is_read_beside_the_loop_is_read_in_a_child_too():
 def test_one_place_knows_of_forks():
     folders = ("services", "tools", "models", "runtime")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    assert [path.name for path in files if "register_at_fork" in path.read_text()] == ["forks.py"]
+    assert [path.name for path in files if "register_at_fork" in path.read_text()] == [
+        "concurrency.py"
+    ]
