@@ -444,7 +444,7 @@ class TestChatApi(AiHttpCase):
         self.assertNotIn("example.com", str(health))
 
     def test_health_names_settings_that_cannot_be_used(self):
-        faulty = replace(settings.get(), faults={"max_streams": "…"}, secret_keys=())
+        faulty = replace(settings.get(), faults={"max_streams": "…"}, secret_key=())
         with patch.object(settings, "get", lambda: faulty):
             status, health = self._call("GET", "/api/ai/health")
         self.assertEqual((status, health["faulty_settings"]), (200, ["max_streams"]))

@@ -155,11 +155,11 @@ class TestOtherKey(AiHttpCase):
         self.now = settings.get()
         self.enterContext(patch.object(settings, "get", lambda: self.now))
         self.enterContext(mute_logger("odoo.addons.woow_paas_platform.models.mixins.secret_mixin"))
-        self.former = self.now.secret_keys
+        self.former = self.now.secret_key
         self._use(Fernet.generate_key().decode())
 
     def _use(self, *keys):
-        self.now = replace(self.now, secret_keys=keys)
+        self.now = replace(self.now, secret_key=keys)
         self.env.invalidate_all()
 
     def _unreadable(self):
@@ -193,7 +193,7 @@ class TestOtherKey(AiHttpCase):
 
     def test_nothing_is_lost_once_the_former_key_is_back(self):
         self.server.api_key = "s3cret-new"
-        new = self.now.secret_keys[0]
+        new = self.now.secret_key[0]
         self._use(new, *self.former)
         self.assertEqual(self.provider._llm_spec().api_key, "sk-provider-secret")
         self.assertEqual(self.server._server_spec().api_key, "s3cret-new")

@@ -169,7 +169,7 @@ class TestSecrets(AiCase):
         key = Fernet.generate_key().decode()
         section = f"secret_key = {key}\nrunner_capacity = 5"
         found = self._settings(section, secret_key="", runner_capacity=" ")
-        self.assertEqual((found.secret_keys, found.runner_capacity), ((key,), 5))
+        self.assertEqual((found.secret_key, found.runner_capacity), ((key,), 5))
         self.assertFalse(found.faults)
         found = self._settings("sandbox = off\nrunner_capacity = 5", runner_capacity="x")
         self.assertEqual((found.runner_capacity, set(found.faults)), (5, {"runner_capacity"}))
@@ -178,7 +178,7 @@ class TestSecrets(AiCase):
         found = self._settings("sandbox = off", sandbox="requird")
         self.assertEqual(found.sandbox, "required")
         found = self._settings(section, secret_key="s3cret")
-        self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))
+        self.assertEqual((found.secret_key, set(found.faults)), ((), {"secret_key"}))
         self.assertNotIn("s3cret", found.faults["secret_key"])
 
     def test_variables_of_others_are_none_of_ours(self):
@@ -190,7 +190,7 @@ class TestSecrets(AiCase):
     def test_a_key_on_a_line_of_its_own_is_shown_nowhere(self):
         first, second = (Fernet.generate_key().decode() for _key in range(2))
         found = self._settings(f"secret_key = {first},\n{second}\n{'z' * 30} = 1")  # behind any key
-        self.assertEqual(found.secret_keys, (first,))
+        self.assertEqual(found.secret_key, (first,))
         self.assertFalse(found.faults)
         self.assertRegex(found.unknown[0], r"^A key in /.*/odoo.conf, line 5 is unknown\.$")
         self.assertTrue(found.unknown[1].startswith(f"{'z' * 20} in "))
@@ -199,10 +199,10 @@ class TestSecrets(AiCase):
 
     def test_no_key_at_all_is_said(self):
         found = self._settings("secret_key =")
-        self.assertEqual((len(found.secret_keys), found.faults), (1, {}))
+        self.assertEqual((len(found.secret_key), found.faults), (1, {}))
         self.assertIn("line 4 is empty: the key in data_dir counts", str(self.said))
         found = self._settings("secret_key = ,")
-        self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))
+        self.assertEqual((found.secret_key, set(found.faults)), ((), {"secret_key"}))
 
     def test_a_key_of_an_earlier_version_is_named_in_the_log_and_is_no_fault(self):
         with patch.object(settings._logger, "warning") as warning:
@@ -215,7 +215,7 @@ class TestSecrets(AiCase):
 
     def test_a_secret_key_that_is_none_is_said_and_replaced_by_no_other(self):
         found = self._settings('secret_key = "not a key"')
-        self.assertEqual((found.secret_keys, set(found.faults)), ((), {"secret_key"}))
+        self.assertEqual((found.secret_key, set(found.faults)), ((), {"secret_key"}))
         self.enterContext(patch.object(settings, "get", lambda: found))
         Provider = self.env["ai.config"].with_user(self.admin)
         with self.assertRaisesRegex(UserError, "secret_key is not valid") as caught:
@@ -274,14 +274,14 @@ class TestSecrets(AiCase):
         self.server.write({"api_key": "s3cret-key", "headers_json": '{"X": "y"}'})
         self.user_server.api_key_encrypted = "damaged"
         self.env.flush_all()
-        both = replace(old, secret_keys=(new, *old.secret_keys))
+        both = replace(old, secret_key=(new, *old.secret_key))
         with patch.object(settings, "get", lambda: both):
             done, failed = self.env["woow_paas_platform.secret.mixin"]._rotate_secrets()
         self.assertGreaterEqual(done, 3)
         self.assertEqual(
             failed, [f"woow_paas_platform_mcp_server.api_key_encrypted {self.user_server.id}"]
         )
-        with patch.object(settings, "get", lambda: replace(old, secret_keys=(new,))):
+        with patch.object(settings, "get", lambda: replace(old, secret_key=(new,))):
             self.assertEqual(self.server._read_secret("api_key"), "s3cret-key")
             self.assertEqual(self.server._read_secret("headers_json"), '{"X": "y"}')
             self.assertEqual(self.provider._read_secret("api_key"), "sk-provider-secret")

@@ -14,7 +14,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,48 +31,6 @@ DEMO = "WOOW_AI_DEMO_"  # variables of `make demo`, no keys of the operator
 SHOWN_CHARS = 40  # of a wrong value
 SHOWN_CHARS_OF_KEY = 20  # of an unknown one: a secret on a line of its own reads as one
 RESEMBLES = 0.8  # of 1: an unknown variable that is meant to be a key
-
-
-@dataclass(frozen=True)
-class Settings:
-    """`secret_keys` newest first; `egress_allow` says where MCP servers may live.
-
-    `turns_per_database` is the most that run at a time in one database, 0 for as many as there is room for.
-    Of `max_streams` of a process one person has `streams_per_person` at most.
-    Who knows `metrics_token` may read what is measured, nobody without one: at `/metrics`, and at `metrics_port` of a
-    runner; with the name of the database if `metrics_tenants`.
-    `traces` is the address of the collector that they are sent to, nobody's without one; with the name of the database
-    if `traces_tenants`.
-    A database that had no turn for `idle_seconds` is let go by a process that serves all of them.
-    `released_env` names the variables of the environment that a server's form may take its key from.
-    `container_runtime` runs images of stdio servers, `tool_cache` is the folder of packages for them.
-    `sandbox` says whether owners' programs need one: ``required``, ``preferred``, ``off``, or nothing.
-    `faults` has a sentence for each key whose value cannot be used, `unknown` one for each that there is not.
-    """
-
-    secret_keys: tuple[str, ...]
-    egress_allow: EgressPolicy
-    in_process_runner: bool
-    runner_capacity: int
-    turns_per_person: int
-    turns_per_database: int
-    waits_per_person: int
-    lease_seconds: float
-    idle_seconds: float
-    max_streams: int
-    streams_per_person: int
-    metrics_token: str
-    metrics_port: int
-    metrics_tenants: bool
-    traces: str
-    traces_tenants: bool
-    released_env: frozenset[str]
-    mcp_servers_file: str
-    container_runtime: str
-    tool_cache: str
-    sandbox: str
-    faults: Mapping[str, str] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()
 
 
 def _listed(text: str) -> list[str]:
@@ -151,31 +109,49 @@ class _Key:
         return self.default if self.instead is None else self.instead
 
 
-TABLE = {
-    # Without one, one is made. A wrong one is not replaced: what was saved under another could be read no more.
-    "secret_key": _Key(_keys, None, instead=(), is_secret=True, is_made=True),
-    "egress_allow": _Key(_addresses, EgressPolicy()),
-    "in_process_runner": _Key(_switch, True),
-    "runner_capacity": _Key(_number(1, 10_000), const.RUNNER_CAPACITY),
-    "turns_per_person": _Key(_number(1, 10_000), 24),
-    "turns_per_database": _Key(_number(0, 10_000), 0),
-    "waits_per_person": _Key(_number(1, 10_000), 8),
-    "lease_seconds": _Key(_number(1, 3600, float), 15.0),
-    "idle_seconds": _Key(_number(0, 86_400, float), 60.0),
-    "max_streams": _Key(_number(1, 1_000_000), 2000),
-    "streams_per_person": _Key(_number(1, 1_000_000), 64),
-    "metrics_token": _Key(str, "", is_secret=True),
-    "metrics_port": _Key(_number(0, 65_535), 0),
-    "metrics_tenants": _Key(_switch, False),
-    "traces": _Key(str, ""),
-    "traces_tenants": _Key(_switch, False),
-    "released_env": _Key(lambda text: frozenset(_listed(text)), frozenset()),
-    "mcp_servers_file": _Key(str, ""),
-    "container_runtime": _Key(str, "podman"),
-    "tool_cache": _Key(str, ""),
-    "sandbox": _Key(_one_of("required", "preferred", "off"), "", instead="required"),
-}
+def _key(*args: Any, **options: Any) -> Any:
+    """Field of `Settings` that is read by a `_Key` with these arguments."""
+    return field(metadata={"key": _Key(*args, **options)})
 
+
+_ANY_PUBLIC = EgressPolicy()  # where MCP servers may live
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of the operator; the field of a key says how it is read and what counts without it."""
+
+    # Newest first. A wrong one is not replaced: what was saved under another could be read no more.
+    secret_key: tuple[str, ...] = _key(_keys, None, instead=(), is_secret=True, is_made=True)
+    egress_allow: EgressPolicy = _key(_addresses, _ANY_PUBLIC)  # noqa: RUF009 never changed
+    in_process_runner: bool = _key(_switch, True)
+    runner_capacity: int = _key(_number(1, 10_000), const.RUNNER_CAPACITY)
+    turns_per_person: int = _key(_number(1, 10_000), 24)
+    turns_per_database: int = _key(_number(0, 10_000), 0)  # that run at a time, 0 for no limit
+    waits_per_person: int = _key(_number(1, 10_000), 8)
+    lease_seconds: float = _key(_number(1, 3600, float), 15.0)
+    idle_seconds: float = _key(_number(0, 86_400, float), 60.0)  # until a database is let go
+    max_streams: int = _key(_number(1, 1_000_000), 2000)  # of a process
+    streams_per_person: int = _key(_number(1, 1_000_000), 64)  # of a process
+    metrics_token: str = _key(str, "", is_secret=True)  # without one nobody reads what is measured
+    metrics_port: int = _key(_number(0, 65_535), 0)  # of a runner
+    metrics_tenants: bool = _key(_switch, False)  # measures name the database
+    traces: str = _key(str, "")  # address of the collector
+    traces_tenants: bool = _key(_switch, False)  # traces name the database
+    released_env: frozenset[str] = _key(  # variables that a server's form may take its key from
+        lambda text: frozenset(_listed(text)), frozenset()
+    )
+    mcp_servers_file: str = _key(str, "")
+    container_runtime: str = _key(str, "podman")  # runs images of stdio servers
+    tool_cache: str = _key(str, "")  # folder of packages for them
+    sandbox: str = _key(  # of owners' programs; empty where nothing is said
+        _one_of("required", "preferred", "off"), "", instead="required"
+    )
+    faults: Mapping[str, str] = field(default_factory=dict)  # a sentence by key with a wrong value
+    unknown: tuple[str, ...] = ()  # a sentence for each key that there is not
+
+
+TABLE: dict[str, _Key] = {one.name: one.metadata["key"] for one in fields(Settings) if one.metadata}
 
 # Keys of earlier versions, which may still stand in a file: named in the log, and no fault.
 REMOVED = {"wakeup": "PostgreSQL carries the wake-up channel."}
@@ -295,11 +271,7 @@ def _made_secret_key() -> str:
 def get() -> Settings:
     reader = _Reader()
     values = reader.values()
-    keys = values.pop("secret_key")
+    if values["secret_key"] is None:
+        values["secret_key"] = (_made_secret_key(),)
     values["tool_cache"] = values["tool_cache"] or str(Path(config["data_dir"]) / "woow_ai_tools")
-    return Settings(
-        secret_keys=(_made_secret_key(),) if keys is None else keys,
-        faults=reader.faults,
-        unknown=tuple(reader.unknown),
-        **values,
-    )
+    return Settings(faults=reader.faults, unknown=tuple(reader.unknown), **values)

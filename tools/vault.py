@@ -7,7 +7,7 @@ from . import settings
 def _fernet():
     from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415
 
-    keys = settings.get().secret_keys
+    keys = settings.get().secret_key
     if not keys:
         raise SecretKeyInvalid
     return MultiFernet([Fernet(key) for key in keys])
