@@ -13,6 +13,7 @@ export class NewChatState extends Reactive {
         this.cloudServices = [];
         this.isLoaded = false;
         this.isLoading = false;
+        this.loading = null;
         this.error = null;
         this.assistantId = null;
         /** Whether somebody has chosen that one; else it is the first, whom the person talked to last. */
@@ -54,10 +55,15 @@ export class NewChatState extends Reactive {
         Object.assign(this, { assistantId, isChosen: true });
     }
 
-    async load() {
-        if (this.isLoading) {
-            return;
-        }
+    /** One request at a time. */
+    load() {
+        this.loading ??= this.read().finally(() => {
+            this.loading = null;
+        });
+        return this.loading;
+    }
+
+    async read() {
         this.isLoading = true;
         try {
             const [{ assistants, can_create: canCreate }, cloudServices] = await Promise.all([

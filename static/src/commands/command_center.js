@@ -145,7 +145,13 @@ export class CommandCenter extends Reactive {
             this.answer = { title: _t("Commands and shortcuts"), rows };
             return;
         }
+        if (!this.chat.chatRef) {
+            await this.chat.newChat.load(); // it was typed before the assistants were there
+        }
         const { api, chatRef, servers } = this.chat;
+        if (!chatRef) {
+            return; // there is nobody to chat with, which the chat says
+        }
         this.answer = await api.command(chatRef, name, servers.chosenIds);
         if (name === "/mcp reload") {
             this.readPrompts(chatRef);

@@ -80,6 +80,13 @@ test("a prompt that was entered early is used when the assistants are there", as
     expect(server.conversations).toHaveLength(0);
 });
 
+test("a command that was entered early is carried out when the assistants are there", async () => {
+    await ask("/mcp tools");
+    expect(".o_ai_chat_command [role=alert]").toHaveCount(0);
+    await load();
+    expect(".o_ai_chat_command").toHaveText(/\/mcp tools/);
+});
+
 test("an early slash that is no prompt is refused when the assistants are there", async () => {
     await ask("/wiki:none");
     await load();
