@@ -23,6 +23,7 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
@@ -71,6 +72,7 @@ def joined(*parts: Outcome) -> Outcome:
         passed=sum(part.passed for part in parts),
         failed=sum(part.failed for part in parts),
         seconds=sum(part.seconds for part in parts),
+        processor_seconds=sum(part.processor_seconds for part in parts),
         failures=[name for part in parts for name in part.failures],
         problems=[problem for part in parts for problem in part.problems],
         times={name: seconds for part in parts for name, seconds in part.times.items()},
@@ -109,6 +111,7 @@ def close(outcomes: list[Outcome]) -> int:
             outcome.problems.append(f"{outcome.runner}: no test was executed.")
         say(
             f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s"
+            f" ({outcome.processor_seconds:.0f} s of processor time)"
         )
         for name in outcome.failures:
             say(f"  failed: {name}")

@@ -3,7 +3,7 @@
 * *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
 * *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, three at a time
 * *apps*: ``tests/apps`` by pytest-odoo, in a database that has Odoo's applications, too, beside *odoo*
-* *e2e*: ``tests/e2e``, against real processes, two at a time
+* *e2e*: ``tests/e2e``, against real processes, four files at a time
 * *conformance*: ``tests/conformance``, the official suite of MCP, beside the first tests of *e2e*
 """
 
@@ -184,23 +184,33 @@ class Pytest:
                     sys.stdout.flush()
         self._ended = time.monotonic()
 
+    def _processor_seconds(self) -> float:
+        """Processor time of the process that has ended and of all its children, not yet waited for."""
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        numbers = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, numbers[11:15])) / os.sysconf("SC_CLK_TCK")
+
     def finish(self) -> report.Outcome:
         """Wait for the end and count."""
-        problem = None
-        try:
-            code = self._process.wait(TIME_LIMIT)
-        except subprocess.TimeoutExpired:
+        problems: list[str] = []
+
+        def end() -> None:
+            problems.append(f"{self.name}: ended by force after {TIME_LIMIT} s.")
             self._process.kill()
-            code = self._process.wait()
-            problem = f"{self.name}: ended by force after {TIME_LIMIT} s."
+
+        limit = threading.Timer(TIME_LIMIT, end)
+        limit.start()
+        used = self._processor_seconds()
+        limit.cancel()
+        code = self._process.wait()
         # A grandchild may still hold the pipe; what pytest itself wrote is there.
         self._reader.join(timeout=10)
         if self._quiet:
             say(f"\n== {self.name}\n{self.log.read_text()}")
         outcome = report.read(self.name, self.junit, code)
         outcome.seconds = self._ended - self._began
-        if problem:
-            outcome.problems.append(problem)
+        outcome.processor_seconds = used
+        outcome.problems += problems
         return outcome
 
 
@@ -301,7 +311,7 @@ class OdooPytest(Pytest):
 def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[report.Outcome]:
     """:param beside: run *conformance* beside the first tests, which wait for their servers to start"""
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
-    together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+    together = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
     tests = Pytest("e2e", [ROOT / "tests/e2e", "-q", *together, *arguments])
     others = [conformance.run(LOGS / "test")] if beside else []
     outcome = tests.finish()

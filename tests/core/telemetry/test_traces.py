@@ -14,7 +14,7 @@ import pytest
 from conftest import POLICY
 from memory_store import MemoryStore
 from memory_store import request_of as bare_request
-from test_forks import in_child
+from test_concurrency import in_child
 from turns import request_of, tools_of
 
 from dev import processes
