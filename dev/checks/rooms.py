@@ -413,6 +413,36 @@ def _imports(name: str, inside: Iterable[ast.AST], modules: dict[str, Path]) -> 
                 yield from {whole, ".".join(base)} & modules.keys() - {name}
 
 
+def private_calls() -> list[str]:
+    """Calls of the product's private methods in tests, which a change of the product breaks without a change of
+    behaviour."""
+    private = {
+        node.name
+        for path in files(*SHIPPED)
+        for node in nodes(path)
+        if isinstance(node, Function) and re.match(r"_[a-z]", node.name)
+    }
+    return [
+        f"{place(path, node)} {node.func.attr}"
+        for path in files("tests")
+        for node in nodes(path)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in private
+        and not (isinstance(node.func.value, ast.Name) and node.func.value.id in ("self", "cls"))
+    ]
+
+
+def pages_of_docs() -> list[str]:
+    """README and the pages of `docs/`, each with its number of words."""
+    pages = (*ROOT.glob("README.md"), *sorted((ROOT / "docs").glob("*.md")))
+    return [f"{place(page)}: {len(page.read_text().split())}" for page in pages]
+
+
+def _words(pages: list[str]) -> int:
+    return sum(int(page.rpartition(" ")[2]) for page in pages)
+
+
 FIGURES = (
     Figure("classes of one model, at most", classes_of_models, 4, 4, _most),
     Figure("classes beyond a model's first", classes_of_models, 10, 10, _beyond_first),
@@ -426,6 +456,8 @@ FIGURES = (
     Figure("public functions, % that explain no argument", undocumented_arguments, 7, 40, _percent),
     Figure("circles of modules", circles, 0, 0),
     Figure("late imports inside runtime", late_imports, 0, 0),
+    Figure("private methods that tests call", private_calls, 755, 1_500),
+    Figure("words of the documentation", pages_of_docs, 51_400, 30_000, _words),
 )
 
 
