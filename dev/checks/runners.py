@@ -3,7 +3,7 @@
 * *core*: ``tests/core``, the engine alone, while the database is made and beside *odoo*
 * *odoo*: ``tests/test_*.py`` by pytest-odoo, in databases with the addon and its demo data, three at a time
 * *apps*: ``tests/apps`` by pytest-odoo, in a database that has Odoo's applications, too, beside *odoo*
-* *e2e*: ``tests/e2e``, against real processes, four files at a time
+* *e2e*: ``tests/e2e``, against real processes, three files at a time
 * *conformance*: ``tests/conformance``, the official suite of MCP, beside the first tests of *e2e*
 """
 
@@ -311,7 +311,7 @@ class OdooPytest(Pytest):
 def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[report.Outcome]:
     """:param beside: run *conformance* beside the first tests, which wait for their servers to start"""
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
-    together = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+    together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
     tests = Pytest("e2e", [ROOT / "tests/e2e", "-q", *together, *arguments])
     others = [conformance.run(LOGS / "test")] if beside else []
     outcome = tests.finish()

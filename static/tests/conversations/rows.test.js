@@ -82,7 +82,7 @@ test("what a search has found is marked and in view, also among earlier messages
     const { top, bottom } = range.getBoundingClientRect();
     expect(top).toBeGreaterThan(view.top);
     expect(bottom).toBeLessThan(view.bottom);
-    expect(".o_ai_chat_latest").toHaveCount(1);
+    expect(".o_ai_chat_latest").toBeVisible();
     await click(".o_ai_chat_search");
     await edit("");
     await advanceTime(300);
@@ -99,7 +99,7 @@ test("a conversation that was found by its name opens at its end", async () => {
     await searchAndOpen(conversation, "rates");
     expect(marked()).toEqual([]);
     expect(".o_ai_chat_bubble").toHaveCount(30);
-    expect(".o_ai_chat_latest").toHaveCount(0);
+    expect(".o_ai_chat_latest").not.toBeVisible();
 });
 
 test("a search that could not look through all says so", async () => {
