@@ -522,11 +522,11 @@ class TestRecordsRead(PartnersCase):
 
         with (
             patch.dict(executor.READS, search_records=sleeps),
-            patch.object(executor, "STATEMENT_TIMEOUT", 50),
+            patch.object(executor, "STATEMENT_TIMEOUT", 0.05),
         ):
             said = self._refused(self.internal, "search_records", model="res.partner")
         self.assertIn("was ended", said)
-        self.assertEqual(executor.LOCK_TIMEOUT, 2_000)
+        self.assertEqual(executor.LOCK_TIMEOUT, 2.0)
 
     def test_a_lost_connection_is_not_the_calls_fault(self):
         def breaks(reach, given):

@@ -380,7 +380,7 @@ class TestRecordsRehearsal(RehearsalCase):
 
         with (
             patch.dict(write.TOOLS, create_record=sleeps),
-            patch.object(executor, "STATEMENT_TIMEOUT", 50),
+            patch.object(executor, "STATEMENT_TIMEOUT", 0.05),
         ):
             self.call, _verdict = self._begin(
                 self.internal, "create_record", {"values": {"name": "x"}, **PARTNER}

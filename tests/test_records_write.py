@@ -369,7 +369,7 @@ class TestRecordsWrite(WritesCase):
 
         with (
             patch.dict(write.TOOLS, create_record=sleeps),
-            patch.object(executor, "STATEMENT_TIMEOUT", 50),
+            patch.object(executor, "STATEMENT_TIMEOUT", 0.05),
         ):
             said = self._refuses("create_record", values={"name": "x"}, **PARTNER)
         self.assertIn("was ended", said)

@@ -10,7 +10,7 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import psycopg2
@@ -386,6 +386,33 @@ class _Cursor(sql_db.Cursor):
         """Roll back; where the connection is lost nothing is left to undo, and an error before this one says why."""
         with contextlib.suppress(psycopg2.Error):
             return super().rollback()
+
+
+@contextlib.contextmanager
+def timeouts(
+    cr: Any, *, statement: float | None = None, lock: float | None = None
+) -> Iterator[None]:
+    """Limit the statements of a transaction for a while; what counted before counts again, unless one of them failed.
+
+    :param statement: s that one may run, None for what counts now
+    :param lock: s that one may wait for a lock, likewise
+    """
+    cr.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
+    before = cr.fetchone()
+    wanted = (
+        former if seconds is None else f"{max(1, int(seconds * 1000))}ms"
+        for seconds, former in zip((statement, lock), before, strict=True)
+    )
+    _set_timeouts(cr, *wanted)
+    yield
+    _set_timeouts(cr, *before)
+
+
+def _set_timeouts(cr, statement, lock):
+    cr.execute(
+        "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)",
+        [statement, lock],
+    )
 
 
 def _open(dbname):

@@ -7,11 +7,23 @@ thread, nor, with gevent's patched `select`, the greenlet.
 import contextlib
 import select
 import time
+from typing import Any
 
 import psycopg2
 from psycopg2 import extensions
 
 from . import db
+
+
+def awaited(connection: Any) -> int:
+    """Let an asynchronous connection go on; the events of `poll` that it waits for then, 0 where it is done.
+
+    :param connection: of psycopg2
+    """
+    state = connection.poll()
+    if state == extensions.POLL_OK:
+        return 0
+    return select.POLLIN if state == extensions.POLL_READ else select.POLLOUT
 
 
 class PgConnection:
@@ -67,8 +79,7 @@ class PgConnection:
 
     def _finish(self) -> None:
         until = time.monotonic() + self._patience
-        while (state := self._connection.poll()) != extensions.POLL_OK:
-            wanted = select.POLLIN if state == extensions.POLL_READ else select.POLLOUT
+        while wanted := awaited(self._connection):
             if not self._wait(wanted, until - time.monotonic()):
                 raise psycopg2.OperationalError(f"no answer within {self._patience:.0f} s")
 

@@ -679,11 +679,8 @@ class AiTurn(models.Model):
     def _lock_for_stop(self, seconds):
         """:return: whether the row is ours within so many seconds"""
         cr = self.env.cr
-        cr.execute("SELECT current_setting('lock_timeout')")
-        (before,) = cr.fetchone()
         try:
-            with cr.savepoint(flush=False):
-                self._set_lock_timeout(f"{max(1, int(seconds * 1000))}ms")
+            with cr.savepoint(flush=False), db.timeouts(cr, lock=seconds):
                 cr.execute(
                     "SELECT id FROM woow_paas_platform_ai_turn WHERE id = %s FOR NO KEY UPDATE",
                     [self.id],
@@ -691,13 +688,8 @@ class AiTurn(models.Model):
                 )
         except LockNotAvailable:
             return False
-        self._set_lock_timeout(before)
         self.invalidate_recordset()
         return True
-
-    def _set_lock_timeout(self, value):
-        """Set it for the rest of the transaction."""
-        self.env.cr.execute("SELECT set_config('lock_timeout', %s, true)", [value])
 
     def _leave_stop(self):
         self.env.cr.execute(

@@ -10,9 +10,9 @@ import time
 from collections import deque
 
 import psycopg2
-from psycopg2 import extensions
 
 from ...tools import db
+from ...tools.pg_connection import awaited
 
 PATIENCE = 5.0  # s from the first step to the answer
 AT_ONCE = 32  # connections
@@ -36,12 +36,12 @@ class _Probe:
 
     def step(self) -> list[tuple] | None:
         """:return: the rows, None while they are to be waited for"""
-        while (state := self._connection.poll()) == extensions.POLL_OK:
+        while not (wanted := awaited(self._connection)):
             if self._cursor is not None:
                 return self._cursor.fetchall()
             self._cursor = self._connection.cursor()
             self._cursor.execute(*self._query)
-        self.wanted = select.POLLIN if state == extensions.POLL_READ else select.POLLOUT
+        self.wanted = wanted
         return None
 
     def close(self) -> None:

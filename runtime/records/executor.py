@@ -24,8 +24,8 @@ from .reach import RecordScope
 
 _logger = logging.getLogger(__name__)
 
-STATEMENT_TIMEOUT = 10_000  # ms of one statement
-LOCK_TIMEOUT = 2_000  # ms that a statement waits for a lock
+STATEMENT_TIMEOUT = 10.0  # s of one statement
+LOCK_TIMEOUT = 2.0  # s that a statement waits for a lock
 MAX_SENTENCE = 1_000  # characters of what Odoo says about an error
 READS = {**read.TOOLS, **aggregate.TOOLS, **chatter.READS}
 NOTHING = _lt("Nothing was changed, and nobody was asked: the records are like this already.")
@@ -232,21 +232,9 @@ def result_of(answer, data, begun):
     )
 
 
-@contextmanager
 def limited(cr, statement=None):
-    """No statement runs longer than so many ms (`STATEMENT_TIMEOUT`), none waits longer than `LOCK_TIMEOUT`."""
-    cr.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
-    before = cr.fetchone()
-    _limit(cr, f"{statement or STATEMENT_TIMEOUT}ms", f"{LOCK_TIMEOUT}ms")
-    yield
-    _limit(cr, *before)
-
-
-def _limit(cr, statement, lock):
-    cr.execute(
-        "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)",
-        [statement, lock],
-    )
+    """No statement runs longer than so many s (`STATEMENT_TIMEOUT`), none waits longer than `LOCK_TIMEOUT`."""
+    return db.timeouts(cr, statement=statement or STATEMENT_TIMEOUT, lock=LOCK_TIMEOUT)
 
 
 @contextmanager
@@ -269,7 +257,7 @@ def record_errors(env):
     except (UserError, RedirectWarning) as error:
         raise RecordError(text.one_line(str(error.args[0]), MAX_SENTENCE)) from error
     except psycopg2.errors.QueryCanceled as error:
-        seconds = STATEMENT_TIMEOUT // 1000
+        seconds = int(STATEMENT_TIMEOUT)
         raise RecordError(
             _lt(
                 "This took longer than %(seconds)s s and was ended. Ask for less: narrower filters, fewer groups.",

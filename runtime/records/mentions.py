@@ -10,7 +10,7 @@ from ...tools.refusals import NotThere, Refusal
 from . import executor, read, values
 from .reach import RecordScope
 
-STATEMENT_TIMEOUT = 1_000  # ms of one search while somebody types
+STATEMENT_TIMEOUT = 1.0  # s of one search while somebody types
 SEARCH_TIME = 2.0  # s of all of them
 TURN = "woow_paas_platform.ai_turn"
 
