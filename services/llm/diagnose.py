@@ -78,7 +78,7 @@ async def diagnose(
     """Never raises for what an endpoint does.
 
     :param timeout: seconds for all steps
-    :param embed: how large the vectors of the spec's embedding model are, see `meaning.embeddings.size`
+    :param embed: how large the vectors of the spec's embedding model are, see `embeddings.endpoint.size`
     :return: `found` is a `Found`, also when a later step fails
     """
     return await _ProviderCourse(spec, timeout, connections, embed).run(timeout)

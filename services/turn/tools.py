@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from .. import large
+from ..embeddings.index import EmbeddingIndex
 from ..errors import EngineError
 from ..mcp.pool.pool import Pool
 from ..mcp.session.call_options import DEFAULTS, CallOptions
-from ..meaning.vectors import Vectors
 from ..sentence import _lt
 from ..specs import (
     CallResult,
@@ -38,7 +38,7 @@ class TurnTools:
     :param vectors: of what tools mean; without them they are found by words alone
     """
 
-    def __init__(self, request: TurnRequest, pool: Pool, vectors: Vectors | None = None):
+    def __init__(self, request: TurnRequest, pool: Pool, vectors: EmbeddingIndex | None = None):
         self.skipped: list[tuple[ToolSpec, str]] = []
         self.lookup: Lookup | None = None
         self._request = request

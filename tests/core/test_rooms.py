@@ -35,7 +35,7 @@ ARROWS = {
     "services.sandbox": "services",
     "services.telemetry": "services",
     "services.llm": "services services.net services.documents",
-    "services.meaning": "services services.net services.llm",
+    "services.embeddings": "services services.net services.llm",
     "services.toolset": "services services.schemas services.openapi",
     "services.context": "services services.llm services.toolset",
     "services.turn.steps": (
@@ -43,7 +43,7 @@ ARROWS = {
     ),
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm services.records services.toolset services.meaning services.turn.steps"
+        " services.openapi services.llm services.records services.toolset services.embeddings services.turn.steps"
     ),
     "services.turn.queue": "services services.render services.turn",
 }

@@ -7,9 +7,9 @@ import zlib
 import langchain_openai  # noqa: F401  takes seconds that no test should measure
 import pytest
 
+from services.embeddings import endpoint
 from services.llm import client, diagnose, model_names
 from services.llm.connections import Connections
-from services.meaning import embeddings
 from services.specs import LlmSpec
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
@@ -38,7 +38,7 @@ def spec_of(llm, **options):
 async def asked(spec, timeout):
     connections = Connections()
     try:
-        return await diagnose.diagnose(spec, timeout, connections, embeddings.size)
+        return await diagnose.diagnose(spec, timeout, connections, endpoint.size)
     finally:
         await connections.close()
 

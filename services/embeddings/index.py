@@ -16,7 +16,7 @@ from .. import large
 from ..errors import LlmError
 from ..llm.connections import Connections
 from ..specs import LlmSpec
-from . import embeddings
+from . import endpoint
 
 _logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ OnState = Callable[[LlmSpec, LlmError | None], None]
 """Called on the loop with the provider and why its embedding model fails, or None: it answers; must not block."""
 
 
-class Vectors:
+class EmbeddingIndex:
     """Vectors of one event loop. Databases, endpoints, keys and models share nothing.
 
     :param on_state: told of each failure, and when an embedding model answers for the first time, again or still
@@ -109,17 +109,17 @@ class Vectors:
     async def _make(self, spec: LlmSpec, texts: Sequence[str]) -> None:
         key = _key(spec)
         with contextlib.suppress(LlmError):
-            for start in range(0, len(texts), embeddings.MAX_TEXTS):
-                batch = texts[start : start + embeddings.MAX_TEXTS]
+            for start in range(0, len(texts), endpoint.MAX_TEXTS):
+                batch = texts[start : start + endpoint.MAX_TEXTS]
                 made = await self._embed(spec, batch, BATCH_TIMEOUT)
                 for one, vector in zip(batch, made, strict=True):
                     self._keep(_mark(key, one), vector)
 
     async def _embed(self, spec: LlmSpec, texts: Sequence[str], timeout: float) -> list[array]:
-        """Embed as `embeddings.embed`; how it went is told, and a failure is followed by a pause."""
+        """Embed as `endpoint.embed`; how it went is told, and a failure is followed by a pause."""
         key = _key(spec)
         try:
-            made = await embeddings.embed(spec, texts, self._connections, timeout)
+            made = await endpoint.embed(spec, texts, self._connections, timeout)
         except LlmError as error:
             self._rest(key, error)
             self._well.pop(key, None)

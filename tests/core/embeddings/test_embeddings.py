@@ -8,10 +8,10 @@ import pytest
 from conftest import spec_of
 from turns import Turn, request_of
 
+from services.embeddings import endpoint, index
+from services.embeddings.index import EmbeddingIndex
 from services.errors import LlmError, LlmNoApi, LlmNoEmbeddings
 from services.llm.connections import Connections
-from services.meaning import embeddings, vectors
-from services.meaning.vectors import Vectors
 from services.specs import Limits, LlmSpec, ToolSpec
 from services.testing.fake_mcp import FakeMcp
 from services.testing.scripted_llm import Reply, ScriptedLlm
@@ -70,12 +70,12 @@ async def looked_up(llm, fake, kept, **options):
 
 
 async def test_a_tool_is_found_in_another_language(fake, connections):
-    kept = Vectors(connections)
+    kept = EmbeddingIndex(connections)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         await looked_up(llm, fake, kept)
         await kept.prepared()
-        assert max(len(body["input"]) for body in llm.embedded) <= embeddings.MAX_TEXTS
+        assert max(len(body["input"]) for body in llm.embedded) <= endpoint.MAX_TEXTS
         asked = len(llm.embedded)
         turn = await looked_up(llm, fake, kept)
         assert found(turn) and all("weather" in name for name in found(turn))
@@ -85,14 +85,14 @@ async def test_a_tool_is_found_in_another_language(fake, connections):
 
 async def test_a_turn_waits_for_no_vectors_of_tools(fake, connections, monkeypatch):
     held = asyncio.Event()
-    embed = embeddings.embed
+    embed = endpoint.embed
 
     async def slowly(*args):
         await held.wait()
         return await embed(*args)
 
-    monkeypatch.setattr(embeddings, "embed", slowly)
-    kept = Vectors(connections)
+    monkeypatch.setattr(endpoint, "embed", slowly)
+    kept = EmbeddingIndex(connections)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         turn = await looked_up(llm, fake, kept)
@@ -104,7 +104,7 @@ async def test_a_turn_waits_for_no_vectors_of_tools(fake, connections, monkeypat
 
 async def test_the_host_is_told_that_it_fails_and_that_it_answers_again(fake, connections):
     now, told = 0.0, []
-    kept = Vectors(
+    kept = EmbeddingIndex(
         connections,
         clock=lambda: now,
         on_state=lambda spec, error: told.append((spec.embedding_model, error and error.code)),
@@ -118,12 +118,12 @@ async def test_the_host_is_told_that_it_fails_and_that_it_answers_again(fake, co
         llm.embed = None
         await again()
         assert told == [("embedder", LlmNoApi.code)]
-        now, llm.embed = vectors.PAUSE + 1, meaning
+        now, llm.embed = index.PAUSE + 1, meaning
         await again()
         assert told[1:] == [("embedder", None)], "once, of several requests"
         await again()
         assert len(told) == 2
-        now += vectors.RETOLD
+        now += index.RETOLD
         await again()
         assert told[2:] == [("embedder", None)]
 
@@ -131,7 +131,7 @@ async def test_the_host_is_told_that_it_fails_and_that_it_answers_again(fake, co
 @pytest.mark.parametrize("vector", [None, [], [0.0, 0.0], ["x"], "1", [1e400], [1.0] * 5_000])
 async def test_words_decide_where_the_endpoint_has_no_vectors(fake, connections, vector):
     now = 0.0
-    kept = Vectors(connections, clock=lambda: now)
+    kept = EmbeddingIndex(connections, clock=lambda: now)
     async with ScriptedLlm() as llm:
         llm.embed = None if vector is None else lambda _text: vector
         for _ in range(3):
@@ -139,25 +139,25 @@ async def test_words_decide_where_the_endpoint_has_no_vectors(fake, connections,
             await kept.prepared()
             assert turn.result.text == "Done." and not found(turn)
         assert len(llm.embedded) == 1, "not asked again at once"
-        now, llm.embed = vectors.PAUSE + 1, meaning
+        now, llm.embed = index.PAUSE + 1, meaning
         await looked_up(llm, fake, kept)
         await kept.prepared()
         assert found(await looked_up(llm, fake, kept))
 
 
 async def test_queries_that_take_too_long_are_not_waited_for(fake, connections, monkeypatch):
-    kept = Vectors(connections)
+    kept = EmbeddingIndex(connections)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         await looked_up(llm, fake, kept)
         await kept.prepared()
-        monkeypatch.setattr(vectors, "QUERY_TIMEOUT", 0.0)
+        monkeypatch.setattr(index, "QUERY_TIMEOUT", 0.0)
         turn = await looked_up(llm, fake, kept)
         assert turn.result.text == "Done." and not found(turn)
 
 
 async def test_who_shares_no_key_shares_no_vectors(connections):
-    kept = Vectors(connections)
+    kept = EmbeddingIndex(connections)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         ada = LlmSpec(id=1, base_url=llm.base_url, model="m", realm="a", embedding_model="embedder")
@@ -169,8 +169,8 @@ async def test_who_shares_no_key_shares_no_vectors(connections):
 
 
 async def test_memory_is_bounded(connections, monkeypatch):
-    monkeypatch.setattr(vectors, "MAX_KEPT", 10 * 4 * 4)  # ten vectors of four numbers
-    kept = Vectors(connections)
+    monkeypatch.setattr(index, "MAX_KEPT", 10 * 4 * 4)  # ten vectors of four numbers
+    kept = EmbeddingIndex(connections)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         spec = LlmSpec(id=1, base_url=llm.base_url, model="m", embedding_model="embedder")
@@ -185,11 +185,11 @@ async def test_an_answer_of_another_length_is_refused(connections):
     def body(**more):
         return json.dumps({"data": [{"index": 0, "embedding": [1.0]}], **more}).encode()
 
-    assert len(embeddings._vectors(body(), 1)) == 1
+    assert len(endpoint._vectors(body(), 1)) == 1
     for wrong, count in ((body(), 2), (body(data=7), 1), (b"[]", 1), (b"<html>", 1)):
         with pytest.raises(LlmNoEmbeddings):
-            embeddings._vectors(wrong, count)
+            endpoint._vectors(wrong, count)
     spec = LlmSpec(id=1, base_url="http://127.0.0.1:9/v1", model="m", api_key="sk-secret")
     with pytest.raises(LlmError) as error:
-        await embeddings.embed(spec, ["a"], connections, 1.0)
+        await endpoint.embed(spec, ["a"], connections, 1.0)
     assert "sk-secret" not in f"{error.value}{error.value.detail}"
