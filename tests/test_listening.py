@@ -263,7 +263,7 @@ class TestListening(AiCase):
         self.patch(process, "run_turns", lambda _dbname: runner)
 
         class Requested(threading.Event):
-            """In the moment in which an errand has seen that nothing is left to do, there is something."""
+            """In the moment in which a worker has seen that nothing is left to do, there is something."""
 
             later = threading.Thread(target=handler.queued, args=(True,))
 

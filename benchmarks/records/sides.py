@@ -62,7 +62,8 @@ class Ours:
                 case "tool_call":
                     answer.calls.append([event["tool"], event["args"]])
                 case "approval_required":
-                    decision = {"id": event["id"], "decision": "approve_once"}
+                    shown = {event["id"]: event.get("review_hash", "")}
+                    decision = {"id": event["id"], "decision": "approve_once", "shown": shown}
                     self._post(f"/api/ai/turns/{turn['turn_id']}/decision", decision)
                 case "confirm_required":
                     decision = {"id": event["id"], "decision": "stop"}

@@ -52,7 +52,7 @@ class _Probe:
 class DatabaseProbes:
     def __init__(self):
         self._waiting: deque[tuple[str, str, tuple]] = deque()
-        self._looks: list[_Probe] = []
+        self._probes: list[_Probe] = []
 
     def begin(self, name: str, statement: str, values: tuple = ()) -> None:
         """Look into this database soon; `collect` gives what was seen."""
@@ -64,36 +64,36 @@ class DatabaseProbes:
         :param wake: number of a file that ends the waiting once it can be read
         """
         seen: list[tuple[str, Seen]] = []
-        while self._waiting and len(self._looks) < AT_ONCE:
+        while self._waiting and len(self._probes) < AT_ONCE:
             name, statement, values = self._waiting.popleft()
             try:
-                self._looks.append(_Probe(name, statement, values))
+                self._probes.append(_Probe(name, statement, values))
             except psycopg2.Error as error:
                 seen.append((name, error))
         if not seen:
             self._wait(timeout, wake)
-        for look in list(self._looks):
+        for probe in list(self._probes):
             try:
-                found: Seen | None = look.step()
-                if found is None and time.monotonic() >= look.until:
+                found: Seen | None = probe.step()
+                if found is None and time.monotonic() >= probe.until:
                     found = psycopg2.OperationalError(f"no answer within {PATIENCE:.0f} s")
             except psycopg2.Error as error:
                 found = error
             if found is not None:
-                look.close()
-                self._looks.remove(look)
-                seen.append((look.name, found))
+                probe.close()
+                self._probes.remove(probe)
+                seen.append((probe.name, found))
         return seen
 
     def _wait(self, timeout: float, wake: int) -> None:
         now = time.monotonic()
         poll = select.poll()
         poll.register(wake, select.POLLIN)
-        for look in self._looks:
-            poll.register(look.fileno(), look.wanted)
-            timeout = min(timeout, look.until - now)
+        for probe in self._probes:
+            poll.register(probe.fileno(), probe.wanted)
+            timeout = min(timeout, probe.until - now)
         poll.poll(max(0.0, timeout) * 1000)
 
     def close(self) -> None:
-        for look in self._looks:
-            look.close()
+        for probe in self._probes:
+            probe.close()

@@ -59,7 +59,7 @@ class ProcessHandler:
                 return
             self._is_helped = True
             self._helper = threading.Thread(
-                target=self._help, args=(own,), name="woow-ai-errand", daemon=True
+                target=self._help, args=(own,), name="woow-ai-worker", daemon=True
             )
             self._helper.start()
 

@@ -23,12 +23,12 @@ class PostgresTransport:
     """
 
     def __init__(self):
-        self._line = self._mouth = _line()
+        self._line = self._publisher = _line()
         try:
             self._line.query(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
             ((process,),) = self._line.query("SELECT pg_backend_pid()")
             if process != self._line.process:
-                self._mouth = _line()
+                self._publisher = _line()
         except BaseException:
             self.close()
             raise
@@ -38,19 +38,19 @@ class PostgresTransport:
 
     def exchange(self, payloads: list[str], timeout: float, wake: int) -> list[str]:
         if payloads:
-            self._mouth.query(self._notify, (CHANNEL, payloads))
-            if self._mouth is not self._line:
-                self._mouth.notes(0.0)  # a pooler may have mixed them up; they prove nothing
+            self._publisher.query(self._notify, (CHANNEL, payloads))
+            if self._publisher is not self._line:
+                self._publisher.notes(0.0)  # a pooler may have mixed them up; they prove nothing
         return self._line.notes(timeout, wake)
 
     def explain(self) -> Reason:
-        if self._mouth is not self._line:
+        if self._publisher is not self._line:
             return POOLER
         return UNKNOWN if ODOO_NOTIFY_FUNCTION == "pg_notify" else FUNCTION
 
     def close(self) -> None:
         self._line.close()
-        self._mouth.close()
+        self._publisher.close()
 
 
 def _line() -> PgConnection:
