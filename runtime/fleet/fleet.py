@@ -85,7 +85,7 @@ class Fleet:
         self._host = host
         self._channel = channel
         self._tenants: dict[str, Tenant] = {}
-        self._looks = DatabaseProbes()
+        self._probes = DatabaseProbes()
         self._listed = self._listed_well = float("-inf")
         self._is_listing = False
         self._is_away = False  # PostgreSQL, or its control database
@@ -101,7 +101,7 @@ class Fleet:
             except Exception:
                 _logger.exception("Looking after the databases failed.")
                 stopped.wait(TICK)
-        self._looks.close()
+        self._probes.close()
 
     def wake(self) -> None:
         with contextlib.suppress(BlockingIOError):  # then it is awake
@@ -115,13 +115,13 @@ class Fleet:
         if not self._is_listing and now - self._listed >= interval:
             self._is_listing = True
             others = ["postgres", config["db_template"]]
-            self._looks.begin(CONTROL, DATABASES, (others,))
+            self._probes.begin(CONTROL, DATABASES, (others,))
         due = now + TICK
         for tenant in self._tenants.values():
             self._see_to(tenant, now)
             if not (tenant.is_looked_into or tenant.is_served or self._is_away):
                 due = min(due, now if tenant.is_called else tenant.due)
-        for name, seen in self._looks.collect(max(0.0, due - now), self._wake[0]):
+        for name, seen in self._probes.collect(max(0.0, due - now), self._wake[0]):
             if name == CONTROL:
                 self._take_list(seen)
             elif tenant := self._tenants.get(name):
@@ -147,7 +147,7 @@ class Fleet:
         is_due = tenant.due <= now or tenant.is_called
         if is_due and not tenant.is_looked_into and not self._is_away:
             tenant.is_looked_into, tenant.is_called = True, False
-            self._looks.begin(tenant.name, WORK)
+            self._probes.begin(tenant.name, WORK)
 
     # ------------------------------------------------------------ the list
 
