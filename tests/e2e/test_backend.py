@@ -15,8 +15,9 @@ TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 
 
 def ask(page, text):
-    page.locator(".o_ai_chat_input").fill(text)
-    page.keyboard.press("Enter")
+    box = page.locator(".o_ai_chat_input")
+    box.fill(text)
+    box.press("Enter")  # the page around it may have taken the focus
 
 
 def save(page):
