@@ -1,11 +1,13 @@
 """The backend in a real browser: an administrator sets up a server, an internal user chats."""
 
+import contextlib
 import re
 from urllib.parse import urlsplit
 
 import pytest
 from chat import Chat, calls, first, then
 from held_server import HeldServer
+from playwright.sync_api import TimeoutError as NotInTime
 from playwright.sync_api import expect
 
 SERVERS = "/odoo/action-woow_paas_platform.mcp_server_action"
@@ -187,14 +189,14 @@ def test_the_page_is_called_as_its_conversation(odoo, scripted_llm, watched):
     expect(page).to_have_title(re.compile("AI assistants"))
 
 
-HEARD_AND_READ = """
+IN_DISCUSS = """
 id => {
     const store = odoo.__WOWL_DEBUG__.root.env.services["mail.store"];
-    const thread = store.Thread.get({ model: "discuss.channel", id });
-    const isHeard = thread?.newestPersistentMessage?.body?.toString().includes("Two.");
-    return isHeard && thread.self_member_id.message_unread_counter === 0;
+    return store.Thread.get({ model: "discuss.channel", id });
 }
 """
+HEARD = f"id => ({IN_DISCUSS})(id)?.newestPersistentMessage?.body?.toString().includes('Two.')"
+READ = f"id => ({IN_DISCUSS})(id).self_member_id.message_unread_counter === 0"
 
 
 def test_what_is_read_in_the_chat_is_not_unread_in_discuss(odoo, scripted_llm, watched):
@@ -206,10 +208,19 @@ def test_what_is_read_in_the_chat_is_not_unread_in_discuss(odoo, scripted_llm, w
     ask(page, "Here or there?")
     expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("There.")
     expect(page).to_have_url(re.compile(r"/odoo/ai-chat/\d+$"))
-    page.reload()  # of a channel that is new, Odoo's bus may miss the first message
-    ask(page, "One or two?")
-    expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("Two.")
-    page.wait_for_function(HEARD_AND_READ, arg=int(page.url.rpartition("/")[2]))
+    channel = int(page.url.rpartition("/")[2])
+    for answers in (2, 3, 4):
+        page.reload()
+        ask(page, "One or two?")
+        expect(page.locator(".o_ai_chat_message_assistant")).to_have_count(answers)
+        expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("Two.")
+        with contextlib.suppress(
+            NotInTime
+        ):  # Odoo's bus may miss what comes before a page listens to it
+            page.wait_for_function(HEARD, arg=channel, timeout=20_000)
+            break
+    page.wait_for_function(READ, arg=channel)
+    assert page.evaluate(HEARD, channel)
 
 
 def test_the_chat_that_cannot_be_loaded_is_asked_for_again(odoo, page_of):
