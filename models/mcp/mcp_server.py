@@ -269,7 +269,7 @@ class McpServer(models.Model):
     @api.model_create_multi
     def create(self, vals_list):
         for vals in vals_list:
-            self._check_address(vals.get("url"))
+            self._check_not_locked_out(vals.get("url"))
         for vals in vals_list:
             self._check_owner(vals)
         servers = super().create(vals_list)
@@ -636,7 +636,7 @@ class McpServer(models.Model):
         moved = self.filtered(lambda server: (server.url or "") != (url or ""))
         moved._check_no_locks()
         if moved:
-            self._check_address(url)
+            self._check_not_locked_out(url)
 
     def _check_delete(self):
         """:raises Locked: a server that is locked, or a tool of which is, would be deleted"""
@@ -648,7 +648,7 @@ class McpServer(models.Model):
             raise server._refusal_by_lock()
 
     @api.model
-    def _check_address(self, url):
+    def _check_not_locked_out(self, url):
         """:raises Locked: the caller manages a server at this address that is locked, or a tool of which is"""
         if server := url and self._locked_at_address(url):
             raise server._refusal_by_lock()

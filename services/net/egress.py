@@ -1,7 +1,7 @@
 """Egress policy: where the engine may connect to, and which headers it may send there.
 
 Only global unicast addresses are reached, unless the operator allowed a ``host:port``. What counts is
-the address a name resolves to at the moment of connecting; `network` pins the connection to the very
+the address a name resolves to at the moment of connecting; `transport` pins the connection to the very
 address that was checked here.
 """
 
