@@ -90,9 +90,8 @@ def units() -> list[Service]:
         assignments = shlex.split(unit["Service"].get("Environment", ""))
         environment = dict(entry.split("=", 1) for entry in assignments)
         command = unit["Service"]["ExecStart"]
-        found.append(
-            Service("runner", command, environment, 2) if "%i" in text else Service("web", command)
-        )
+        name, replicas = ("runner", 2) if "%i" in text else ("web", 1)
+        found.append(Service(name, command, environment, replicas))
     return found
 
 
