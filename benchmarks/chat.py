@@ -1,8 +1,7 @@
 """How fast the chat is in a real Chromium: ``make bench-chat``.
 
-It opens a new conversation beside the same one of the first release, a conversation of a thousand messages beside
-an empty one, and watches the frames of the page while an answer of five thousand tokens streams in, beside the same
-page idle.
+It opens an empty conversation, then one of a thousand messages, and watches the frames of the page while an answer
+of five thousand tokens streams in, beside the same page idle.
 """
 
 import contextlib
@@ -13,7 +12,6 @@ from playwright.sync_api import sync_playwright
 from dev.setup import chromium
 from services.testing.scripted_llm import Reply
 
-from . import former
 from .bed import TIME, TURN_TABLE, Person, deployment, row
 
 MESSAGES = 1_000
@@ -21,7 +19,6 @@ TOKENS = 5_000
 TOKEN = 4  # characters
 GAP = 0.002  # s between two tokens
 OPENINGS = 7
-PAIRS = 40  # openings of today's page and of the first release's, whose difference is small
 IDLE = 5  # s
 PART = """## A part of the answer
 
@@ -67,8 +64,7 @@ SELECT setval('mail_message_id_seq', (SELECT MAX(id) FROM mail_message)),
 """
 
 LAST_MESSAGE = ".o_ai_chat_message, .o_ai_chat_nothing"
-COMPOSER = ".o_ai_chat_input"
-# When what is looked for stands in the view for the first time, in ms since the navigation began.
+# When the last message is in the view for the first time, in ms since the navigation began.
 SEEN = """
 (() => {
     const look = () => {
@@ -114,10 +110,10 @@ def thousand_messages(odoo, llm):
 
 
 @contextlib.contextmanager
-def tab(odoo, browser, looked_for):
-    """A page of somebody who is signed in; ``window.seenAt`` tells when ``looked_for`` was seen first."""
+def tab(odoo, browser):
+    """A page of somebody who is signed in; ``window.seenAt`` tells when the last message was seen first."""
     context = browser.new_context(base_url=odoo.url, viewport={"width": 1280, "height": 800})
-    context.add_init_script(SEEN % looked_for)
+    context.add_init_script(SEEN % LAST_MESSAGE)
     session = odoo.session("user").cookies["session_id"]
     context.add_cookies([{"name": "session_id", "value": session, "url": odoo.url}])
     page = context.new_page()
@@ -129,7 +125,7 @@ def tab(odoo, browser, looked_for):
 
 
 def opening(page, url):
-    """Milliseconds from the navigation to what is looked for."""
+    """Milliseconds from the navigation to the last message."""
     page.goto(url)
     page.wait_for_function("window.seenAt")
     return page.evaluate("window.seenAt")
@@ -138,19 +134,6 @@ def opening(page, url):
 def openings(page, url):
     """Milliseconds of several openings; the first one fills the browser's cache and does not count."""
     return [opening(page, url) for _opening in range(OPENINGS + 1)][1:]
-
-
-def first_paint(odoo, browser):
-    """A new conversation in the portal, today's and the first release's by turns, both empty."""
-    with former.odoo(workers=2) as before, contextlib.ExitStack() as stack:
-        places = [
-            (stack.enter_context(tab(each, browser, COMPOSER)), f"/my/ai/{Person(each).id}")
-            for each in (odoo, before)
-        ]
-        rounds = [[opening(*place) for place in places] for _pair in range(PAIRS + 1)]
-    now, then = map(statistics.median, zip(*rounds[1:], strict=True))
-    beside = f"first release {then:.0f} ms, ratio {now / then:.2f}"
-    row("an empty conversation, navigation → composer", f"{now:.0f} ms", beside, "ratio ≤ 1")
 
 
 def frames(page, work):
@@ -170,7 +153,7 @@ def stream(page):
 
 
 def measure(odoo, llm, browser):
-    with tab(odoo, browser, LAST_MESSAGE) as page:
+    with tab(odoo, browser) as page:
         long_id, empty_id = thousand_messages(odoo, llm), Person(odoo).id
 
         empty = statistics.median(openings(page, f"/my/ai/{empty_id}"))
@@ -201,7 +184,6 @@ def main():
             executable_path=chromium.ensure(), args=["--no-sandbox", "--disable-gpu"]
         )
         try:
-            first_paint(odoo, browser)
             measure(odoo, llm, browser)
         finally:
             browser.close()

@@ -1,8 +1,6 @@
 """What a fleet of tenants costs PostgreSQL and its processes: ``make bench-fleet``, or ``ARGS='claims'`` for one part.
 
 Two hundred databases stand behind PgBouncer, with one runner of all of them, one HTTP worker and the gevent process.
-Figures stand beside those of the design of the first release (19.0.1.0.0): a NOTIFY inside each transaction and one
-connection of each process to each database that listens. `commits` simulates that, `before` installs it.
 ``TENANTS=50`` makes fewer.
 """
 
@@ -15,7 +13,6 @@ import traceback
 
 from ..bed import deployment
 from .bed import fleet
-from .before import before
 from .busy import busy
 from .claims import claims
 from .commits import commits
@@ -23,7 +20,7 @@ from .cycles import cycles
 from .rest import rest
 from .streams import streams
 
-OF_THE_FLEET = {
+PARTS = {
     "rest": rest,
     "commits": commits,
     "claims": claims,
@@ -31,7 +28,6 @@ OF_THE_FLEET = {
     "streams": streams,
     "cycles": cycles,
 }
-PARTS = (*OF_THE_FLEET, "before")
 
 
 def main(chosen):
@@ -41,13 +37,8 @@ def main(chosen):
     begun = time.monotonic()
     wanted = [name for name in PARTS if name in chosen or not chosen]
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before", flush=True)
-    with deployment() as (llm, new_odoo):
-        with contextlib.ExitStack() as made:
-            parts = [OF_THE_FLEET[name] for name in wanted if name in OF_THE_FLEET]
-            tenants = made.enter_context(fleet(llm, new_odoo)) if parts else None
-            failed = [part.__name__ for part in parts if not _went_well(part, tenants)]
-        if "before" in wanted and not _went_well(before, llm, new_odoo):
-            failed.append("before")
+    with deployment() as (llm, new_odoo), fleet(llm, new_odoo) as tenants:
+        failed = [name for name in wanted if not _went_well(PARTS[name], tenants)]
     print(f"{(time.monotonic() - begun) / 60:.0f} minutes", flush=True)
     if failed:
         sys.exit(f"Without figures: {', '.join(failed)}.")

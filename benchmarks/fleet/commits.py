@@ -1,8 +1,7 @@
-"""Events that one PostgreSQL takes: writers of many tenants, beside a NOTIFY inside each of their transactions.
+"""Events that one PostgreSQL takes from writers of many tenants, while processes notify each other.
 
 The statements are those of a runner's writes (`runtime/turns/turn_log.py`); pgbench sends them, so that writers cost
-little beside PostgreSQL. The first release is simulated: the same statements, its NOTIFY before the commit, and a
-connection of each process to each tenant that listens.
+little beside PostgreSQL.
 """
 
 import contextlib
@@ -24,7 +23,6 @@ BATCH = 8  # events of a transaction, of as many turns
 SECONDS = 6
 ROUNDS = 3
 SEQS = 1_000_000  # numbers of events of one round
-FORMER_CHANNEL = "woow_ai"
 WRITE = """
 \\set seq :seq + 1
 BEGIN ISOLATION LEVEL REPEATABLE READ;
@@ -34,13 +32,9 @@ SELECT id, lease_epoch FROM woow_paas_platform_ai_turn
 INSERT INTO woow_paas_platform_ai_turn_event (turn_id, seq, payload)
 SELECT :first + g, :seq, '{{"type": "text", "content": "word word word word "}}' FROM generate_series(0, {last}) g
     ON CONFLICT (turn_id, seq) DO NOTHING RETURNING turn_id, seq;
-{tell}
+{secret};
 COMMIT;
 """
-TODAY = notify.SECRET + ";"
-FORMER = (
-    f"SELECT pg_notify('{FORMER_CHANNEL}', '{{\"events\": [[' || :first || ', ' || :seq || ']]}}');"
-)
 FOUND = re.compile(r"actually processed: (\d+).*?latency average = ([\d.]+) ms", re.S)
 
 
@@ -48,34 +42,21 @@ def commits(fleet):
     tenants = fleet.tenants[:WRITERS]
     turns = {tenant: tenant.watched(BATCH) for tenant in tenants}
     firsts = {tenant: min(ids) for tenant, ids in turns.items()}
-    now, before = [], []
-    for number in range(ROUNDS):
-        for is_today in (True, False) if number % 2 else (False, True):
-            if is_today:
-                lines = _hears(fleet, ["postgres"] * PROCESSES, notify.CHANNEL)
-                with lines, _speaks(fleet, tenants):
-                    now.append(_written(fleet, firsts, TODAY, 2 * number))
-            else:
-                with _hears(fleet, [one.db for one in tenants] * PROCESSES, FORMER_CHANNEL):
-                    before.append(_written(fleet, firsts, FORMER, 2 * number + 1))
+    found = []
+    with _hears(fleet), _speaks(fleet, tenants):
+        for number in range(ROUNDS):
+            found.append(_written(fleet, firsts, number))
     for tenant, ids in turns.items():
         tenant.forget(ids)
-    (events, wait), (former_events, former_wait) = (
-        [statistics.median(column) for column in zip(*found, strict=True)]
-        for found in (now, before)
-    )
-    row(
-        f"events a second, {WRITERS} tenants write, {BATCH} a commit",
-        f"{events:.0f}",
-        f"NOTIFY inside: {former_events:.0f}, ratio {events / former_events:.2f}",
-    )
-    row("  a transaction", f"{wait:.1f} ms", f"NOTIFY inside: {former_wait:.1f} ms")
+    events, wait = (statistics.median(column) for column in zip(*found, strict=True))
+    row(f"events a second, {len(tenants)} tenants write, {BATCH} a commit", f"{events:.0f}")
+    row("  a transaction", f"{wait:.1f} ms")
 
 
-def _written(fleet, firsts, tell, number):
+def _written(fleet, firsts, number):
     """Events a second, and milliseconds of a transaction."""
     script = FOLDER / "write.sql"
-    script.write_text(WRITE.format(last=BATCH - 1, tell=tell))
+    script.write_text(WRITE.format(last=BATCH - 1, secret=notify.SECRET))
     programs = [
         subprocess.Popen(
             [
@@ -126,13 +107,13 @@ def _speaks(fleet, tenants):
 
 
 @contextlib.contextmanager
-def _hears(fleet, databases, channel):
-    """Connections that listen, each to one of these."""
+def _hears(fleet):
+    """Connections that listen to the wake-up channel, one of each process."""
     with contextlib.ExitStack() as made:
         by_number = {}
-        for database in databases:
-            line = made.enter_context(contextlib.closing(fleet.connect(database)))
-            line.cursor().execute(f"LISTEN {channel}")
+        for _process in range(PROCESSES):
+            line = made.enter_context(contextlib.closing(fleet.connect("postgres")))
+            line.cursor().execute(f"LISTEN {notify.CHANNEL}")
             by_number[line.fileno()] = line
         poll, is_over = select.poll(), threading.Event()
         for number in by_number:
