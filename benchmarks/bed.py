@@ -1,4 +1,4 @@
-"""What the benchmarks of turns share: Odoo with the scripted model, a person with a conversation, and printed rows."""
+"""What the benchmarks of turns share: Odoo with the scripted model, and a person with a conversation."""
 
 import asyncio
 import contextlib
@@ -122,12 +122,17 @@ class Person:
                         return
 
 
-def row(what, figure, beside="", aim=""):
-    print(f"{what:<46} {figure:>16}   {beside:<34} {aim}", flush=True)
-
-
-def ms(seconds):
-    return f"{seconds * 1000:.0f} ms"
+def new_people(odoo, number):
+    """Portal users made for this, each with a conversation."""
+    portal = [("module", "=", "base"), ("name", "=", "group_portal")]
+    (group,) = odoo.rpc("ir.model.data", "search_read", portal, ["res_id"])
+    logins = [f"bench{uuid.uuid4().hex[:12]}" for _person in range(number)]
+    users = [
+        {"name": login, "login": login, "password": login, "group_ids": [[6, 0, [group["res_id"]]]]}
+        for login in logins
+    ]
+    odoo.rpc("res.users", "create", users, context={"no_reset_password": True})
+    return [Person(odoo, login) for login in logins]
 
 
 def median_of(work, rounds=ROUNDS):

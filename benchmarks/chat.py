@@ -12,7 +12,8 @@ from playwright.sync_api import sync_playwright
 from dev.setup import chromium
 from services.testing.scripted_llm import Reply
 
-from .bed import TIME, TURN_TABLE, Person, deployment, row
+from .bed import TIME, TURN_TABLE, Person, deployment
+from .figures import row
 
 MESSAGES = 1_000
 TOKENS = 5_000

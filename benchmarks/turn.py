@@ -12,7 +12,8 @@ import time
 from services.testing.scripted_llm import Reply
 
 from . import turn_bytes, turn_processes, turn_streams
-from .bed import PAUSE, ROUNDS, TIME, Person, deployment, median_of, ms, page, row, wait_for
+from .bed import PAUSE, ROUNDS, TIME, Person, deployment, median_of, page, wait_for
+from .figures import ms, row
 from .soak import shares
 
 WAITING = 50  # chats that wait for their model
@@ -103,8 +104,7 @@ def main(chosen):
                 "in_process_runner": name != "runners",
                 "runner_capacity": WAITING,
                 "turns_per_person": 100,  # all belong to one user
-                "max_streams": 4 * turn_streams.STREAMS,  # of which one user may have a quarter
-                "streams_per_person": turn_streams.STREAMS,
+                "max_streams": 2 * turn_streams.STREAMS,  # the default for 1 000
             }
             if name == "shares":  # which are the defaults
                 operator = {}

@@ -4,7 +4,8 @@ import time
 
 from services.testing.scripted_llm import Reply
 
-from .bed import TIME, TURN_TABLE, Person, row, wait_for
+from .bed import TIME, TURN_TABLE, Person, wait_for
+from .figures import row
 
 PEOPLE = 40  # one turn each at a time
 TURNS = 3  # of each

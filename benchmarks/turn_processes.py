@@ -7,7 +7,8 @@ import psutil
 
 from services.testing.scripted_llm import Reply
 
-from .bed import TIME, Person, page, row, wait_for
+from .bed import TIME, Person, page, wait_for
+from .figures import row
 
 OPEN = "'queued', 'running'"
 TURNS = 60  # of the comparison of one runner with two

@@ -5,7 +5,8 @@ import time
 
 from services.testing.scripted_llm import Reply
 
-from ..bed import TURN_TABLE, Person, row
+from ..bed import TURN_TABLE, Person
+from ..figures import row
 from .bed import TENANTS
 from .tenants import ear
 

@@ -6,7 +6,8 @@ import time
 
 from services.testing.scripted_llm import Reply
 
-from ..bed import TURN_TABLE, ms, row
+from ..bed import TURN_TABLE
+from ..figures import ms, row
 from .tenants import ear
 
 TURNS = 60

@@ -14,7 +14,7 @@ import time
 
 from tools import notify
 
-from ..bed import row
+from ..figures import row
 from .bed import FOLDER
 
 WRITERS = 24  # tenants, each with one connection that writes as fast as it can

@@ -5,7 +5,7 @@ import time
 
 from services.testing.scripted_llm import Reply
 
-from ..bed import row
+from ..figures import row
 
 CYCLED = 10  # tenants
 ROUNDS = 6

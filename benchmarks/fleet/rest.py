@@ -3,7 +3,7 @@
 import statistics
 import time
 
-from ..bed import row
+from ..figures import row
 from .bed import LOOKS, POOLER_IDLE, TENANTS
 
 FEW = 10  # tenants

@@ -21,7 +21,8 @@ from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
 from services.testing.scripted_llm import Reply
 
-from ..bed import TURN_TABLE, Person, ms, row
+from ..bed import TURN_TABLE, Person
+from ..figures import ms, row
 
 QUIET = "in quiet"
 ASKED = int(os.environ.get("ASKED", "6"))  # questions of the others in each part
