@@ -26,6 +26,7 @@ from unittest import mock
 
 import httpx
 
+from benchmarks.figures import none_of
 from services import text
 from services.errors import EngineError
 from services.llm import transcript
@@ -36,7 +37,7 @@ from services.turn.names import make_aliases
 from services.turn.tools import TurnTools
 
 FIRST = 8
-BEFORE = 127  # functions that were offered, first come first served, before there was a look-up
+ENOUGH = 0.85  # of the steps with a needed tool among the first, of the tokens of all definitions
 CHINESE = Path(__file__).with_name("answering") / "steps_zh.txt"
 
 
@@ -47,19 +48,32 @@ class Task:
     tools: list[str]
 
 
-def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "../data")
-    if not (folder / "livemcpbench").is_dir():
-        sys.exit(f"There is no {folder / 'livemcpbench'}; see the first lines of {__file__}.")
+def main(folder: Path) -> None:
+    """
+    :param folder: with the tools and tasks
+    :raises Missed: fewer tools are found, or fewer tokens saved, than `ENOUGH`
+    """
     servers, tools = corpus(read(folder / "livemcpbench/tools.json.gz"))
     tasks = list(read_tasks(read(folder / "livemcpbench/tasks.json.gz"), {t.name for t in tools}))
-    retrieval(servers, tools, tasks)
-    asyncio.run(tokens(servers, tools, tasks))
+    found = retrieval(servers, tools, tasks)
+    saved = asyncio.run(tokens(servers, tools, tasks))
     real = [read(path) for path in sorted((folder / "tools").glob("*.json.gz"))]
     if real:
         definitions([tool for found in real for tool in found["tools"]])
     if os.environ.get("OPENAI_BASE_URL"):
         against_usage(tools)
+    none_of(
+        too_few_steps_with_a_needed_tool=int(found < ENOUGH),
+        too_few_tokens_of_definitions_saved=int(saved < ENOUGH),
+    )
+
+
+def folder_of(arguments: list[str]) -> Path:
+    """The folder that a command was given; without its tools and tasks the command ends."""
+    folder = Path(*arguments[:1])
+    if not (folder / "livemcpbench").is_dir():
+        sys.exit(f"There is no {folder / 'livemcpbench'}; see the first lines of {__file__}.")
+    return folder
 
 
 def read(path: Path) -> Any:
@@ -107,16 +121,17 @@ def lines(numbered: str) -> list[str]:
     return [line for line in stripped if line]
 
 
-def retrieval(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task]) -> None:
+def retrieval(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task]) -> float:
+    """:return: the part of the steps with a needed tool among the first, 0 to 1"""
     hidden = lookup.Lookup(tools, {server.id: server for server in servers})
     begun = time.thread_time()
     hidden.find(["warm"])
-    show("index of 527 tools", f"{1000 * (time.thread_time() - begun):.0f} ms")
+    show(f"index of {len(tools)} tools", f"{1000 * (time.thread_time() - begun):.0f} ms")
     searches = sum(len(task.steps) for task in tasks)
     begun = time.thread_time()
     found = found_by(hidden, tasks)
     show("one search", f"{1000 * (time.thread_time() - begun) / searches:.2f} ms")
-    score("", found, tasks)
+    hit = score("", found, tasks)
     score(", without the question's words", found_by(hidden, tasks, with_question=False), tasks)
     with mock.patch.object(words, "SYNONYMS", {}):
         score(", without words that mean the same", found_by(hidden, tasks), tasks)
@@ -125,20 +140,19 @@ def retrieval(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task
     right = [{*task.tools} for task in tasks for _step in task.steps]
     hits = [
         any(tool.name in right[number] for tool in hidden.find([step]))
-        for number, step in translated()
+        for number, step in translated(len(right))
     ]
     share("a fifth of the steps in Chinese, without a question", sum(hits), len(hits))
-    first = {tool.name for tool in tools[:BEFORE]}
-    needed = [name for task in tasks for name in task.tools]
-    share(
-        "needed tools that were offered before", sum(name in first for name in needed), len(needed)
-    )
+    return hit
 
 
-def translated() -> list[tuple[int, str]]:
-    """Each fifth step by its number, as somebody in Taiwan would write it."""
-    lines = CHINESE.read_text().splitlines()
-    return [(int(number), step) for number, step in (line.split("|", 1) for line in lines)]
+def translated(steps: int) -> list[tuple[int, str]]:
+    """Each fifth step by its number, as somebody in Taiwan would write it.
+
+    :param steps: how many there are in English
+    """
+    lines = (line.split("|", 1) for line in CHINESE.read_text().splitlines())
+    return [(int(number), step) for number, step in lines if int(number) < steps]
 
 
 def found_by(
@@ -154,7 +168,8 @@ def found_by(
     ]
 
 
-def score(without: str, found: list[list[set[str]]], tasks: list[Task]) -> None:
+def score(without: str, found: list[list[set[str]]], tasks: list[Task]) -> float:
+    """:return: the part of the steps with a needed tool among the first, 0 to 1"""
     steps = [
         bool(names & {*task.tools}) for task, of in zip(tasks, found, strict=True) for names in of
     ]
@@ -165,9 +180,11 @@ def score(without: str, found: list[list[set[str]]], tasks: list[Task]) -> None:
         for name in task.tools
     ]
     share(f"needed tools found by a step of their task{without}", sum(needed), len(needed))
+    return sum(steps) / len(steps)
 
 
-async def tokens(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task]) -> None:
+async def tokens(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[Task]) -> float:
+    """:return: the part of the tokens of all definitions that a request saves, 0 to 1"""
     everything = sum(definition.tokens(definition.function(tool)) for tool in tools)
     first, after = [], []
     for task in tasks:
@@ -191,7 +208,9 @@ async def tokens(servers: list[ServerSpec], tools: list[ToolSpec], tasks: list[T
         "after the look-up of a task's steps, its answer included",
         f"{statistics.median(after):.0f}, most {max(after)}",
     )
-    show("fewer", f"{100 * (1 - statistics.median(after) / everything):.1f} %")
+    saved = 1 - statistics.median(after) / everything
+    show("fewer", f"{100 * saved:.1f} %")
+    return saved
 
 
 def request(servers: list[ServerSpec], tools: list[ToolSpec], task: Task) -> TurnRequest:
@@ -268,4 +287,4 @@ def show(what: str, figure: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(folder_of(sys.argv[1:]))

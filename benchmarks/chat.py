@@ -13,7 +13,7 @@ from dev.setup import chromium
 from services.testing.scripted_llm import Reply
 
 from .bed import TIME, TURN_TABLE, Person, deployment
-from .figures import row
+from .figures import none_of, row
 
 MESSAGES = 1_000
 TOKENS = 5_000
@@ -161,6 +161,8 @@ def measure(odoo, llm, browser):
         times = openings(page, f"/my/ai/{long_id}")
         opened, slowest = statistics.median(times), max(times)
         beside = f"empty {empty:.0f} ms, ratio {opened / empty:.2f}, slowest {slowest:.0f} ms"
+        parts = page.locator(LAST_MESSAGE).last.locator("h2").count()
+        none_of(messages_not_shown=int(parts != 1))
         row(
             f"{MESSAGES} messages, navigation → last one seen",
             f"{opened:.0f} ms",
@@ -177,6 +179,8 @@ def measure(odoo, llm, browser):
                 f"{busy[at]:.0f} ms",
                 f"idle {idle[at]:.0f} ms",
             )
+        shown = page.locator(LAST_MESSAGE).last.locator("h2").count()
+        none_of(parts_of_the_answer_not_shown=LONG.count(PART) - shown)
 
 
 def main():

@@ -1,8 +1,9 @@
 """How much the engine costs: against a bare `ClientSession`, and against a new session for each call.
 
-    .dev/venv/bin/python benchmarks/mcp.py
+    .dev/venv/bin/python -m benchmarks.mcp
 
-Prints ratios of one run. Everything is on loopback; a real server of the MCP SDK runs in a process of its own.
+Prints ratios of one run, and fails where one misses its aim. Everything is on loopback; a real server of the MCP SDK
+runs in a process of its own.
 """
 
 import asyncio
@@ -17,10 +18,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from benchmarks import mcp_recovery
+from benchmarks.figures import none_of
 from dev.checks import corpus
 from services.errors import EngineError
 from services.mcp.discovery.discovery import discover
@@ -32,8 +31,10 @@ from services.specs import ServerSpec
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import OBJECT, text
 
+CALLS = 150  # of which the median counts
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 DELAY = 0.1  # s, round trip of the slow line
+slow: list[str] = []  # what has missed its aim
 SERVER = """
 from mcp.server.fastmcp import FastMCP
 server = FastMCP("bench", host="127.0.0.1", port=PORT, log_level="CRITICAL")
@@ -122,8 +123,16 @@ def echo(pool, server):
     return lambda: pool.call(server, 1, "echo", {"message": "x"}, timeout=10)
 
 
-def line(what, value, wanted, holds):
-    print(f"{'ok ' if holds else 'BAD'} {what}: {value} (wanted: {wanted})")
+def line(what, value, wanted, *, is_fast=True, **wrong):
+    """Print a figure.
+
+    :param is_fast: whether it keeps the aim, where that depends on the machine
+    :param wrong: counts that have to be 0 on any machine
+    """
+    holds = is_fast and not any(wrong.values())
+    print(f"{'ok ' if holds else 'BAD'} {what}: {value} (wanted: {wanted})", flush=True)
+    none_of(**wrong)
+    slow.extend([] if is_fast else [what])
 
 
 async def latency():
@@ -133,20 +142,20 @@ async def latency():
         url = f"http://127.0.0.1:{port}/mcp"
         client = MultiServerMCPClient({"s": {"transport": "streamable_http", "url": url}})
         async with client.session("s") as session:
-            bare = await median(lambda: session.call_tool("echo", {"message": "x"}), 150)
+            bare = await median(lambda: session.call_tool("echo", {"message": "x"}), CALLS)
         tool = (await client.get_tools())[0]
-        default = await median(lambda: tool.ainvoke({"message": "x"}), 20)
+        default = await median(lambda: tool.ainvoke({"message": "x"}), CALLS // 7)
         pool = Pool(POLICY)
-        ours = await median(echo(pool, spec(port)), 150)
+        ours = await median(echo(pool, spec(port)), CALLS)
         print(
             f"    bare session {bare:.2f} ms, adapters' default {default:.2f} ms, ours {ours:.2f} ms"
         )
-        line("ours / bare session", f"{ours / bare:.2f}", "≤ 1.25", ours <= 1.25 * bare)
-        line("default / ours", f"{default / ours:.1f}", "≥ 8", default >= 8 * ours)
+        line("ours / bare session", f"{ours / bare:.2f}", "≤ 1.25", is_fast=ours <= 1.25 * bare)
+        line("default / ours", f"{default / ours:.1f}", "≥ 8", is_fast=default >= 8 * ours)
         async with slow_line(port, DELAY) as slow:
-            far = await median(echo(pool, spec(slow, 2)), 15)
+            far = await median(echo(pool, spec(slow, 2)), CALLS // 10)
         wanted = DELAY * 1000 + 15
-        line("one call over 100 ms", f"{far:.0f} ms", f"≤ {wanted:.0f} ms", far <= wanted)
+        line("one call over 100 ms", f"{far:.0f} ms", f"≤ {wanted:.0f} ms", is_fast=far <= wanted)
         await pool.close()
         await threads(port)
 
@@ -163,11 +172,11 @@ async def threads(port):
         with ThreadPoolExecutor(32) as executor:
             list(executor.map(call, range(count)))
 
-    await asyncio.to_thread(burst, 50)
+    await asyncio.to_thread(burst, CALLS // 3)
     begun = time.perf_counter()
-    await asyncio.to_thread(burst, 600)
-    rate = 600 / (time.perf_counter() - begun)
-    line("calls a second from 32 threads", f"{rate:.0f}", "≥ 150", rate >= 150)
+    await asyncio.to_thread(burst, 4 * CALLS)
+    rate = 4 * CALLS / (time.perf_counter() - begun)
+    line("calls a second from 32 threads", f"{rate:.0f}", "≥ 150", is_fast=rate >= 150)
     await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(pool.close(), loop))
     loop.call_soon_threadsafe(loop.stop)
 
@@ -196,11 +205,12 @@ async def many_servers():
             "10 servers with one dead and one hanging",
             f"{seconds:.1f} s, {usable} usable",
             "≤ 6 s, 8 usable",
-            seconds <= 6 and usable == 8,
+            is_fast=seconds <= 6,
+            servers_not_usable=8 - usable,
         )
 
 
-def schemas():
+async def schemas():
     one = {
         "type": "object",
         "properties": {
@@ -213,7 +223,7 @@ def schemas():
     for _ in range(500):
         schema.clean(one)
     seconds = time.perf_counter() - begun
-    line("500 schemas cleaned", f"{seconds:.2f} s", "≤ 0.5 s", seconds <= 0.5)
+    line("500 schemas cleaned", f"{seconds:.2f} s", "≤ 0.5 s", is_fast=seconds <= 0.5)
     times = []
     for path in corpus.documents().values():
         for operation in parser.read(loader.load(path.read_bytes())).operations:
@@ -225,7 +235,7 @@ def schemas():
         f"a schema of {len(times)} real operations",
         f"median {middle:.2f} ms, worst {worst:.0f} ms",
         "≤ 1 ms, ≤ 100 ms",
-        middle <= 1 and worst <= 100,
+        is_fast=middle <= 1 and worst <= 100,
     )
 
 
@@ -266,7 +276,8 @@ asyncio.run(main())
         "a result of 50 MB",
         f"{said[0]}, {said[1]} MB more",
         "≤ 30 MB",
-        said[0] == "result_too_large" and int(said[1]) <= 30,
+        results_that_were_kept=int(said[0] != "result_too_large"),
+        megabytes_too_many=max(0, int(said[1]) - 30),
     )
 
 
@@ -276,16 +287,18 @@ async def recovery():
         "a fault becomes its typed error",
         f"{right} of {all_}, the slowest in {slowest:.0f} ms ({name})",
         "all, ≤ 100 ms",
-        right == all_ and slowest <= 100,
+        is_fast=slowest <= 100,
+        faults_with_another_error=all_ - right,
     )
     opened = await mcp_recovery.new_connections()
-    line("connections that 50 warm calls open", opened, "0", opened == 0)
+    line("connections that 50 warm calls open", opened, "0", connections_opened=opened)
     more, code = await mcp_recovery.restart()
     line(
         "the first call after a quiet restart",
         f"{code or 'ok'}, {more:.0f} ms more",
         "ok, ≤ 300 ms more",
-        not code and more <= 300,
+        is_fast=more <= 300,
+        calls_that_failed=int(bool(code)),
     )
 
 
@@ -293,12 +306,12 @@ async def main():
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     )
-    await latency()
-    await recovery()
-    await many_servers()
-    schemas()
-    await big_result()
+    for part in PARTS:
+        await part()
+    return 1 if slow else 0
 
+
+PARTS = (latency, recovery, many_servers, schemas, big_result)
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sys.exit(asyncio.run(main()))

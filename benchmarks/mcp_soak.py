@@ -1,6 +1,6 @@
 """The engine alone: calls at 20 a second, for minutes, while the servers restart and break.
 
-.dev/venv/bin/python benchmarks/mcp_soak.py MINUTES
+.dev/venv/bin/python -m benchmarks.mcp_soak MINUTES
 """
 
 import asyncio
@@ -12,9 +12,6 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-
-sys.path.pop(0)  # this folder, whose mcp.py hides the SDK
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from services.errors import EngineError
 from services.mcp.pool import breaker

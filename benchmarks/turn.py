@@ -8,15 +8,17 @@ import asyncio
 import statistics
 import sys
 import time
+from functools import partial
 
 from services.testing.scripted_llm import Reply
 
 from . import turn_bytes, turn_processes, turn_streams
 from .bed import PAUSE, ROUNDS, TIME, Person, deployment, median_of, page, wait_for
-from .figures import ms, row
+from .figures import ms, none_of, row, run
 from .soak import shares
 
 WAITING = 50  # chats that wait for their model
+WORDS = 4000  # of an answer that is stopped
 
 
 def latencies(odoo, llm):
@@ -24,7 +26,7 @@ def latencies(odoo, llm):
     idle = median_of(lambda: page(odoo))
     person = Person(odoo)
     list(person.events(person.ask()))  # the process that runs turns loads LangChain
-    posts, firsts, waits, calls, stops = [], [], [], [], []
+    posts, firsts, waits, calls, stops, states = [], [], [], [], [], []
     for _round in range(ROUNDS):
         time.sleep(PAUSE)
         begun = time.monotonic()
@@ -40,15 +42,17 @@ def latencies(odoo, llm):
         llm.answered.clear()
         events = list(person.events(person.ask()))
         calls += [at - llm.answered[0] for at, event in events if event["type"] == "tool_call"]
-    llm.answer = lambda _body: Reply("word " * 4000, gap=0.02)
+    llm.answer = lambda _body: Reply("word " * WORDS, gap=0.02)
     for _round in range(ROUNDS // 2):
         turn = person.ask()
+        begun = None
         for _at, event in person.events(turn):
-            if event["type"] == "text":
+            if event["type"] == "text" and begun is None:
                 begun = time.monotonic()
                 person.http.post(f"/api/ai/turns/{turn['turn_id']}/stop", json={})
             if event["type"] == "done":
                 stops.append(time.monotonic() - begun)
+                states.append(event["state"])
     llm.answer = lambda _body: Reply("Hello.")
     bare = median_of(lambda: asyncio.run(bare_library(llm)))
     row("a page of the idle server", ms(idle))
@@ -57,6 +61,10 @@ def latencies(odoo, llm):
     row("202 → first text", ms(statistics.median(waits)), "", f"≤ {ms(bare + 0.04)}")
     row("model's call → tool_call on the wire", ms(statistics.median(calls)), "", "≤ 150 ms")
     row("Stop → final event", ms(statistics.median(stops)), "", "≤ 500 ms")
+    none_of(
+        calls_not_told=ROUNDS - len(calls),
+        turns_not_stopped=ROUNDS // 2 - states.count("stopped"),
+    )
 
 
 async def bare_library(llm):
@@ -98,8 +106,11 @@ PARTS = {
 
 
 def main(chosen):
+    if unknown := set(chosen) - set(PARTS):
+        sys.exit(f"No such part: {', '.join(sorted(unknown))}. There are {', '.join(PARTS)}.")
     with deployment() as (llm, new_odoo):
-        for name in chosen or PARTS:
+
+        def measure(name):
             operator = {
                 "in_process_runner": name != "runners",
                 "runner_capacity": WAITING,
@@ -110,6 +121,10 @@ def main(chosen):
                 operator = {}
             with new_odoo(name, operator) as odoo:
                 PARTS[name](odoo, llm)
+
+        failed = run({name: partial(measure, name) for name in chosen or PARTS})
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}.")
 
 
 if __name__ == "__main__":

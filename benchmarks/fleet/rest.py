@@ -4,7 +4,7 @@ import statistics
 import time
 
 from ..figures import row
-from .bed import LOOKS, POOLER_IDLE, TENANTS
+from .bed import LOOKS, POOLER_IDLE
 
 FEW = 10  # tenants
 SECONDS = 3 * LOOKS
@@ -15,9 +15,10 @@ def rest(fleet):
     with fleet.runner("all") as runner:
         with fleet.runner("few", f"--db-filter=^woow_fleet_00[0-{FEW - 1}]$") as other:
             of_all, of_few = (one.memory_full_info() for one in (runner, other))
-        each = (of_all.uss - of_few.uss) / (TENANTS - FEW)
+        tenants = len(fleet.tenants)
+        each = (of_all.uss - of_few.uss) / (tenants - FEW)
         row(
-            f"memory of a runner, each tenant at rest ({FEW} → {TENANTS})",
+            f"memory of a runner, each tenant at rest ({FEW} → {tenants})",
             f"{each / 1024:.1f} kB",
             f"{of_few.rss >> 20} → {of_all.rss >> 20} MB in all",
             "≤ 1 MB",
@@ -56,7 +57,7 @@ def _watch(fleet, runner, idle):
                 f"at most {max(seen)}",
             )
     row(
-        f"PostgreSQL's processes at rest, {TENANTS} tenants",
+        f"PostgreSQL's processes at rest, {len(fleet.tenants)} tenants",
         f"{statistics.median(behind):.0f}",
         f"at most {max(behind)}; server_idle_timeout {idle} s",
     )
