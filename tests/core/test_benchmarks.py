@@ -1,0 +1,96 @@
+"""Benchmarks of the engine, in small: each still runs, and what it counts is right; no figure of time is looked at."""
+
+import gzip
+import hashlib
+import json
+
+import pytest
+
+from benchmarks import answers, figures, mcp, mcp_recovery, mcp_soak
+from benchmarks.answering import meaning
+from services.mcp.pool import breaker
+from services.testing.scripted_llm import ScriptedLlm
+
+TOWNS = ("Accra", "Basel", "Cairo", "Dakar", "Essen", "Genoa", "Hanoi", "Izmir", "Kyoto", "Oslo")
+KINDS = ("bridges", "concerts", "ferries", "harbours", "markets", "museums", "schools", "taxis")
+THINGS = [(kind, town) for kind in KINDS for town in TOWNS]
+
+
+@pytest.mark.parametrize("part", mcp.PARTS)
+async def test_engine_beside_a_bare_session(part, monkeypatch, capsys):
+    """`make bench-mcp`: typed errors, usable servers, connections and refused results are counted."""
+    monkeypatch.setattr(mcp, "CALLS", 10)
+    monkeypatch.setattr(mcp_recovery, "TRIES", 1)
+    await part()
+    assert " (wanted: " in capsys.readouterr().out
+
+
+async def test_engine_while_servers_restart(monkeypatch):
+    """`make soak-mcp`: no call hangs, nothing leaks."""
+    monkeypatch.setattr(breaker, "PAUSE", 1.0)
+    soak = mcp_soak.Soak(0.1)
+    before, after, _drift = await soak.run()
+    assert soak.hung == 0
+    assert {what for what in after if after[what] > before[what]} == set()
+    assert soak.outcomes["ok"] > 0
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Tools and tasks as those of LiveMCPBench: a tool for each thing of each town, and a task for each tool."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress(json.dumps(content).encode()))
+
+    schema = {"type": "object", "properties": {"day": {"type": "string", "description": "A day."}}}
+    tools = [
+        {
+            "name": f"{town.lower()}_{kind}",
+            "description": f"The {kind} of {town}. " + "It tells where each of them is. " * 25,
+            "inputSchema": schema,
+        }
+        for kind, town in THINGS
+    ]
+    servers = {f"s{n}": {"tools": tools[n::3]} for n in range(3)}
+    write("livemcpbench/tools.json.gz", [{"description": "What a town has.", "tools": servers}])
+    notes = [
+        {"Steps": f"1. Find the {kind} of {town}.", "Tools": f"1. {town.lower()}_{kind}"}
+        for kind, town in THINGS
+    ]
+    write(
+        "livemcpbench/tasks.json.gz",
+        [{"Question": "What is there to see?", "Annotator Metadata": each} for each in notes],
+    )
+    write("tools/towns.json.gz", {"server": "towns", "tools": tools})
+    return tmp_path
+
+
+def test_tools_that_tasks_need_are_found(folder, capsys):
+    """`make bench-answers`."""
+    answers.main(folder)
+    assert f"| {100:.1f} % of {len(THINGS)} (" in capsys.readouterr().out
+
+
+def test_tools_that_are_not_found_fail_the_benchmark(folder, monkeypatch):
+    monkeypatch.setattr(answers.lookup.Lookup, "find", lambda *_arguments: [])
+    with pytest.raises(figures.Missed, match="steps with a needed tool"):
+        answers.main(folder)
+
+
+async def test_tools_are_found_by_meaning(folder, capsys):
+    """`make bench-meaning`, with an endpoint whose vectors say which words a text has."""
+    async with ScriptedLlm() as endpoint:
+        endpoint.embed = words
+        await meaning.measure(folder, int(endpoint.base_url.rsplit(":", 1)[1].split("/")[0]))
+    said = capsys.readouterr().out
+    for way in ("by words", "by meaning", "both"):
+        assert f"| steps in English beside the question: {way} | 100.0 % of {len(THINGS)} (" in said
+
+
+def words(text):
+    vector = [0.0] * 512
+    for word in text.lower().replace(".", " ").replace("_", " ").split():
+        vector[int(hashlib.md5(word.encode()).hexdigest(), 16) % 512] += 1.0
+    return vector
