@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from benchmarks.figures import none_of
 from dev import processes
 from dev.checks import testbed
 from dev.checks.testbed import OdooServer
@@ -121,18 +122,24 @@ def report(http, facts, url: str, count: int) -> int:
         f"{RETRIEVAL}/mcp/proxy/{facts['mcp_id']}/tools/get-sum/call",
     )
 
+    wrong = {"wrong_values_recalled": 0, "wrong_results": 0}
+
     def recall(number):
+        partner = partners[number % len(partners)]
         answer = http.post(
             f"{RETRIEVAL}/kn/get_action_info",
             params={"kn_id": "kn", "at_id": "at"},
-            json={"unique_identity": {"id": partners[number % len(partners)]}},
+            json={"unique_identity": {"id": partner}},
             headers=HEADERS,
         )
-        answer.raise_for_status()
+        (tool,) = answer.raise_for_status().json()["_dynamic_tools"]
+        wrong["wrong_values_recalled"] += tool["fixed_params"] != {"a": partner}
 
     def call(number):
-        answer = http.post(proxy, json={"a": partners[number % len(partners)], "b": 1})
-        answer.raise_for_status()
+        partner = partners[number % len(partners)]
+        answer = http.post(proxy, json={"a": partner, "b": 1})
+        said = answer.raise_for_status().json()["content"][0]["text"]
+        wrong["wrong_results"] += str(partner + 1) not in said
 
     recalled = measure(recall, count)
     called = measure(call, max(count // 5, 1))
@@ -142,6 +149,7 @@ def report(http, facts, url: str, count: int) -> int:
     show("the tool without Odoo", direct)
     ratio = statistics.median(called) / statistics.median(direct)
     print(f"proxy / tool without Odoo: {ratio:.1f}")
+    none_of(**wrong)
     within = percentile(recalled, 0.99) <= P99_LIMIT
     print(f"P99 of recall {'within' if within else 'BEYOND'} {P99_LIMIT} ms")
     return 0 if within else 1

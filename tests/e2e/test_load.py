@@ -19,8 +19,6 @@ from chat import Chat, calls, first, of, text_of, then
 from counter import count
 from waiting import PATIENCE, eventually
 
-from benchmarks.bed import Llm
-from benchmarks.soak import shares
 from dev.checks import testbed
 from dev.progress import DevError
 
@@ -362,16 +360,3 @@ def test_a_process_that_has_not_chatted_has_loaded_no_langchain(odoo):
         "result = [name for name in names if name in sys.modules]"
     )
     assert loaded == []
-
-
-def test_one_persons_share_costs_the_others_little(new_odoo, monkeypatch):
-    """As `make bench ARGS=shares`, in small: everyone is answered, no process ends, memory keeps to the aim."""
-    small = {"ASKED": 3, "OPEN": 40, "UNREAD": 20, "MESSAGES": 400}
-    for name, number in small.items():
-        monkeypatch.setattr(shares, name, number)
-    odoo, llm = new_odoo("shares", workers=2), Llm()
-    odoo.use_llm(llm)
-    found = dict(shares.measured(odoo, llm))
-    assert len(found) == 6
-    assert {one.ended for one in found.values()} == {0}
-    assert max(one.grown for one in found.values()) <= shares.ROOM, found

@@ -1,0 +1,123 @@
+"""Benchmarks of the whole product, in small: each still runs, and its counts are right; no figure of time is looked at.
+
+Those of the engine alone are in `tests/core/test_benchmarks.py`.
+"""
+
+import contextlib
+
+import pytest
+
+from benchmarks import (
+    bed,
+    chat,
+    figures,
+    recall,
+    turn,
+    turn_bytes,
+    turn_processes,
+    turn_streams,
+    watch,
+)
+from benchmarks.fleet import __main__ as of_fleet
+from benchmarks.fleet import bed as fleet_bed
+from benchmarks.fleet import busy, claims, commits, cycles, rest
+from benchmarks.fleet import streams as fleet_streams
+from benchmarks.soak import shares
+from services.testing.scripted_llm import Reply
+
+SMALL = {
+    turn: {"ROUNDS": 4, "PAUSE": 0, "WAITING": 3, "WORDS": 400},
+    bed: {"ROUNDS": 2},
+    turn_streams: {"STREAMS": 12, "OF_ONE": 4, "SECONDS": 2.0},
+    turn_bytes: {"PEOPLE": 2, "TURNS": 1, "ANSWER": "word " * 20},
+    turn_processes: {"TURNS": 4, "KINDS": {"a model that answers at once": (0, 24)}},
+    chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
+    shares: {"ASKED": 3, "OPEN": 40, "UNREAD": 20, "MESSAGES": 400},
+    fleet_bed: {"TENANTS": 4, "LOOKS": 1},
+    rest: {"LOOKS": 1, "SECONDS": 2, "FEW": 2},
+    commits: {"WRITERS": 2, "ROUNDS": 1, "SECONDS": 1},
+    claims: {"TURNS": 2, "PAUSE": 0.2, "REST": 2},
+    busy: {
+        "PEOPLE": 2,
+        "STREAMING": 3,
+        "FLOW": 3,
+        "SECONDS": 2.0,
+        "ANSWER": Reply("word " * 300, gap=0.05),
+        "TURNS": 2,
+    },
+    fleet_streams: {"STREAMS": 8, "SHARED_BY": 4, "SECONDS": 2.0},
+    cycles: {"CYCLED": 2, "ROUNDS": 3, "REST": 1},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small():
+    with pytest.MonkeyPatch.context() as patched:
+        for module, values in SMALL.items():
+            for name, value in values.items():
+                patched.setattr(module, name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def llm():
+    return bed.Llm()
+
+
+@pytest.fixture(scope="module")
+def odoo(new_odoo, llm):
+    """With an operator's defaults, as `shares` wants them."""
+    server = new_odoo("bench", workers=2)
+    server.use_llm(llm)
+    return server
+
+
+@pytest.mark.parametrize("part", [name for name in turn.PARTS if name != "shares"])
+def test_turns(part, odoo, llm, capsys):
+    """`make bench`: no turn, call or event of a stream is lost."""
+    turn.PARTS[part](odoo, llm)
+    assert capsys.readouterr().out
+
+
+def test_one_persons_share(odoo, llm):
+    """`make bench ARGS=shares`: everyone is answered, no process ends, memory keeps to the aim."""
+    found = dict(shares.measured(odoo, llm))
+    assert len(found) == 6
+    assert {one.ended for one in found.values()} == {0}
+    assert max(one.grown for one in found.values()) <= shares.ROOM, found
+
+
+def test_chat_in_the_browser(odoo, llm, browser, capsys):
+    """`make bench-chat`: the last message of a long conversation and all of a long answer are seen."""
+    chat.measure(odoo, llm, browser)
+    assert "navigation → last one seen" in capsys.readouterr().out
+
+
+def test_action_recall(odoo, mcp_everything, capsys):
+    """`benchmarks.recall`: each call is recalled, and answered with the record's value."""
+    facts = odoo.shell(recall.SET_UP)
+    recall.report(odoo.session("admin"), facts, mcp_everything.url, 5)
+    assert "proxy / tool without Odoo" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def fleet(odoo, llm):
+    with of_fleet.fleet(llm, lambda _name: contextlib.nullcontext(odoo)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("part", of_fleet.PARTS)
+def test_fleet(part, fleet, capsys):
+    """`make bench-fleet`: no turn or event of a tenant is lost, and each tenant is heard."""
+    of_fleet.PARTS[part](fleet)
+    assert capsys.readouterr().out
+
+
+def test_a_lost_event_fails_a_benchmark(odoo, llm, monkeypatch):
+    """One more than was written is looked for."""
+    monkeypatch.setattr(turn_streams, "STREAMS", 1)
+    monkeypatch.setattr(watch, "PATIENCE", 1.0)
+    write = turn_streams._write
+    monkeypatch.setattr(turn_streams, "_write", lambda *given: write(*given) + 1)
+    with pytest.raises(figures.Missed, match="events lost"):
+        turn_streams.streams(odoo, llm)
