@@ -1,5 +1,6 @@
 """Printed figures of benchmarks, and the ones that may not be missed on any machine."""
 
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,15 +30,21 @@ def none_of(**numbers: int) -> None:
 
 
 def run(parts: Mapping[str, Callable[[], Any]]) -> list[str]:
-    """Run all parts, whatever becomes of one.
+    """Run all parts, whatever becomes of one, and print the load of the machine before and after.
 
     :return: names of those that failed; their tracebacks are printed
     """
     failed = []
+    _tell_load("before")
     for name, part in parts.items():
         try:
             part()
         except Exception:
             traceback.print_exc()
             failed.append(name)
+    _tell_load("after")
     return failed
+
+
+def _tell_load(when: str) -> None:
+    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} {when}", flush=True)

@@ -5,7 +5,6 @@ Two hundred databases stand behind PgBouncer, with one runner of all of them, on
 """
 
 import contextlib
-import os
 import signal
 import sys
 import time
@@ -37,7 +36,6 @@ def main(chosen):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     begun = time.monotonic()
     wanted = [name for name in PARTS if name in chosen or not chosen]
-    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before", flush=True)
     with deployment() as (llm, new_odoo), fleet(llm, new_odoo) as tenants:
         failed = run({name: partial(PARTS[name], tenants) for name in wanted})
     print(f"{(time.monotonic() - begun) / 60:.0f} minutes", flush=True)
