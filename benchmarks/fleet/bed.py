@@ -30,6 +30,7 @@ TENANTS = int(os.environ.get("TENANTS", "200"))
 FOLDER = DEV / "run/fleet"
 PREFIX = "woow_fleet_"
 MODEL = "woow_model"  # what all tenants are copies of
+IDENTITY = "woow_paas_platform.database"  # the parameter that tells a copy, see tools/copies.py
 LOOKS = 10  # s between two looks of a runner into a database that rests
 POOLER_IDLE = 1  # s that PgBouncer keeps a connection that nobody uses
 # As in docs/deployment.md: no process of Odoo may use up what PgBouncer has for a tenant.
@@ -192,6 +193,8 @@ def fleet(llm, new_odoo):
             person = Person(odoo)
             list(person.events(person.ask()))
             postgres.restore(MODEL, odoo.instance.postgres.dump(odoo.db))
+            # Each tenant is an original: in a copy of another database turns are stopped.
+            postgres.sql(MODEL, f"DELETE FROM ir_config_parameter WHERE key = '{IDENTITY}'")
             data_dir = odoo.instance.data_dir
         begun = time.monotonic()
         for number in range(1, TENANTS):
