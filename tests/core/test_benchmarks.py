@@ -1,19 +1,26 @@
-"""Benchmarks of the engine, in small: each still runs, and what it counts is right; no figure of time is looked at."""
+"""Benchmarks of the engine, in small: each still runs, and its counts are right; no figure of time is looked at."""
 
+import asyncio
+import contextlib
 import gzip
 import hashlib
 import json
+import re
 
+import psutil
 import pytest
 
-from benchmarks import answers, figures, mcp, mcp_recovery, mcp_soak
+from benchmarks import answers, figures, mcp, mcp_recovery, mcp_soak, watch
 from benchmarks.answering import meaning
+from dev.paths import ROOT
 from services.mcp.pool import breaker
 from services.testing.scripted_llm import ScriptedLlm
 
 TOWNS = ("Accra", "Basel", "Cairo", "Dakar", "Essen", "Genoa", "Hanoi", "Izmir", "Kyoto", "Oslo")
 KINDS = ("bridges", "concerts", "ferries", "harbours", "markets", "museums", "schools", "taxis")
 THINGS = [(kind, town) for kind in KINDS for town in TOWNS]
+PAGE = (ROOT / "docs/performance.md").read_text()
+SECTIONS = [text for text in PAGE.split("\n## ") if "\n|" in text]
 
 
 @pytest.mark.parametrize("part", mcp.PARTS)
@@ -94,3 +101,54 @@ def words(text):
     for word in text.lower().replace(".", " ").replace("_", " ").split():
         vector[int(hashlib.md5(word.encode()).hexdigest(), 16) % 512] += 1.0
     return vector
+
+
+@pytest.mark.parametrize(
+    ("numbers", "missed"),
+    [
+        ([1, 2, 3], None),
+        ([1, 3], "misplaced: 1"),
+        ([1, 2, 2, 3], "misplaced: 1"),
+        ([2, 1, 3], "misplaced: 1"),
+        (None, "refused: 1"),
+    ],
+)
+async def test_watched_events_are_there_once_in_order(numbers, missed, monkeypatch, capsys):
+    """The readers of `make bench ARGS=streams` and of the fleet's streams.
+
+    :param numbers: of the events that the stream tells; None where it is refused
+    """
+    monkeypatch.setattr(watch, "ARRIVAL", 0.0)
+    monkeypatch.setattr(watch, "PATIENCE", 0.2)
+
+    async def stream(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        if numbers is None:
+            writer.write(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
+        else:
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\nretry: 1000\n\n")
+            for number in numbers:
+                writer.write(b'id: %d\ndata: {"at": 0}\n\n' % number)
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(stream, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        watched = watch.Watch(port, psutil.Process(), {"one": (7, "cookie")})
+        await watched.run(lambda: 3)
+    watched.tell(1.0)
+    assert "lag p95" in capsys.readouterr().out
+    with pytest.raises(figures.Missed, match=missed) if missed else contextlib.nullcontext():
+        watched.check()
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda text: text.splitlines()[0])
+def test_figures_name_a_command_that_exists(section):
+    """Each section of docs/performance.md with a table."""
+    commands = re.findall(r"`(?:make|\.dev/venv/bin/python -m) ([\w.-]+)", section)
+    assert commands
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
+    for command in commands:
+        module = ROOT / f"{command.replace('.', '/')}.py"
+        assert command in targets or module.exists(), command

@@ -4,19 +4,18 @@ Those of the engine alone are in `tests/core/test_benchmarks.py`.
 """
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from benchmarks import (
     bed,
     chat,
-    figures,
     recall,
     turn,
     turn_bytes,
     turn_processes,
     turn_streams,
-    watch,
 )
 from benchmarks.fleet import __main__ as of_fleet
 from benchmarks.fleet import bed as fleet_bed
@@ -33,20 +32,20 @@ SMALL = {
     turn_processes: {"TURNS": 4, "KINDS": {"a model that answers at once": (0, 24)}},
     chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
     shares: {"ASKED": 3, "OPEN": 40, "UNREAD": 20, "MESSAGES": 400},
-    fleet_bed: {"TENANTS": 4, "LOOKS": 1},
+    fleet_bed: {"TENANTS": 3, "LOOKS": 1},
     rest: {"LOOKS": 1, "SECONDS": 2, "FEW": 2},
     commits: {"WRITERS": 2, "ROUNDS": 1, "SECONDS": 1},
-    claims: {"TURNS": 2, "PAUSE": 0.2, "REST": 2},
+    claims: {"TURNS": 1, "PAUSE": 0.2, "REST": 2},
     busy: {
-        "PEOPLE": 2,
-        "STREAMING": 3,
+        "PEOPLE": 1,
+        "STREAMING": 2,
         "FLOW": 3,
         "SECONDS": 2.0,
         "ANSWER": Reply("word " * 300, gap=0.05),
         "TURNS": 2,
     },
-    fleet_streams: {"STREAMS": 8, "SHARED_BY": 4, "SECONDS": 2.0},
-    cycles: {"CYCLED": 2, "ROUNDS": 3, "REST": 1},
+    fleet_streams: {"STREAMS": 4, "SHARED_BY": 2, "SECONDS": 2.0},
+    cycles: {"CYCLED": 1, "ROUNDS": 3, "REST": 1},
 }
 
 
@@ -72,10 +71,16 @@ def odoo(new_odoo, llm):
     return server
 
 
+def run(work, *arguments):
+    """In a thread of its own: browser tests leave an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work, *arguments).result()
+
+
 @pytest.mark.parametrize("part", [name for name in turn.PARTS if name != "shares"])
 def test_turns(part, odoo, llm, capsys):
     """`make bench`: no turn, call or event of a stream is lost."""
-    turn.PARTS[part](odoo, llm)
+    run(turn.PARTS[part], odoo, llm)
     assert capsys.readouterr().out
 
 
@@ -96,7 +101,7 @@ def test_chat_in_the_browser(odoo, llm, browser, capsys):
 def test_action_recall(odoo, mcp_everything, capsys):
     """`benchmarks.recall`: each call is recalled, and answered with the record's value."""
     facts = odoo.shell(recall.SET_UP)
-    recall.report(odoo.session("admin"), facts, mcp_everything.url, 5)
+    run(recall.report, odoo.session("admin"), facts, mcp_everything.url, 5)
     assert "proxy / tool without Odoo" in capsys.readouterr().out
 
 
@@ -109,15 +114,5 @@ def fleet(odoo, llm):
 @pytest.mark.parametrize("part", of_fleet.PARTS)
 def test_fleet(part, fleet, capsys):
     """`make bench-fleet`: no turn or event of a tenant is lost, and each tenant is heard."""
-    of_fleet.PARTS[part](fleet)
+    run(of_fleet.PARTS[part], fleet)
     assert capsys.readouterr().out
-
-
-def test_a_lost_event_fails_a_benchmark(odoo, llm, monkeypatch):
-    """One more than was written is looked for."""
-    monkeypatch.setattr(turn_streams, "STREAMS", 1)
-    monkeypatch.setattr(watch, "PATIENCE", 1.0)
-    write = turn_streams._write
-    monkeypatch.setattr(turn_streams, "_write", lambda *given: write(*given) + 1)
-    with pytest.raises(figures.Missed, match="events lost"):
-        turn_streams.streams(odoo, llm)
