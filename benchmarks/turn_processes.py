@@ -11,6 +11,7 @@ from .bed import TIME, TURN_TABLE, Person, page, wait_for
 from .figures import none_of, row
 
 OPEN = "'queued', 'running'"
+PROCESSES = (1, 2)
 TURNS = 60  # of the comparison of one runner with two
 # What turns are asked with: seconds of each of the model's two answers, turns of a process at a time.
 KINDS = {"a model that answers at once": (0, 24), "2 s a turn": (1, 4)}
@@ -29,12 +30,9 @@ def runners(odoo, llm):
             if body["messages"][-1]["role"] == "tool"
             else Reply(calls=[TIME], wait=wait)
         )
-        one, two = (throughput(odoo, people, number, places) for number in (1, 2))
-        row(
-            f"two ai_runner processes, {what}",
-            f"{two:.1f} turns/s",
-            f"one {one:.1f} turns/s; {places} places each",
-        )
+        for number in PROCESSES:
+            rate = throughput(odoo, people, number, places)
+            row(f"{number} ai_runner, {what}", f"{rate:.1f} turns/s", f"{places} slots each")
 
 
 def throughput(odoo, people, number, places):

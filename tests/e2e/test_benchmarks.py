@@ -25,13 +25,17 @@ from benchmarks.soak import shares
 from services.testing.scripted_llm import Reply
 
 SMALL = {
-    turn: {"ROUNDS": 4, "PAUSE": 0, "WAITING": 3, "WORDS": 400},
+    turn: {"ROUNDS": 2, "PAUSE": 0, "WAITING": 3, "WORDS": 400},
     bed: {"ROUNDS": 2},
-    turn_streams: {"STREAMS": 12, "OF_ONE": 4, "SECONDS": 2.0},
+    turn_streams: {"STREAMS": 6, "OF_ONE": 4, "SECONDS": 2.0},
     turn_bytes: {"PEOPLE": 2, "TURNS": 1, "ANSWER": "word " * 20},
-    turn_processes: {"TURNS": 4, "KINDS": {"a model that answers at once": (0, 24)}},
+    turn_processes: {
+        "TURNS": 4,
+        "PROCESSES": (1,),
+        "KINDS": {"a model that answers at once": (0, 24)},
+    },
     chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
-    shares: {"ASKED": 3, "OPEN": 40, "UNREAD": 20, "MESSAGES": 400},
+    shares: {"ASKED": 2, "TURNS": 12, "OPEN": 24, "UNREAD": 12, "MESSAGES": 400},
     fleet_bed: {"TENANTS": 3, "LOOKS": 1},
     rest: {"LOOKS": 1, "SECONDS": 2, "FEW": 2},
     commits: {"WRITERS": 2, "ROUNDS": 1, "SECONDS": 1},
@@ -107,7 +111,17 @@ def test_action_recall(odoo, mcp_everything, capsys):
 
 @pytest.fixture(scope="module")
 def fleet(odoo, llm):
-    with of_fleet.fleet(llm, lambda _name: contextlib.nullcontext(odoo)) as made:
+    """All parts but the one with a dead channel share a runner, whose tenants rest soon."""
+    with (
+        of_fleet.fleet(llm, lambda _name: contextlib.nullcontext(odoo)) as made,
+        made.runner("all", WOOW_AI_IDLE_SECONDS="2") as shared,
+    ):
+        start = made.runner
+        made.runner = lambda name, *arguments, **environment: (
+            start(name, *arguments, **environment)
+            if name == "deaf"
+            else contextlib.nullcontext(shared)
+        )
         yield made
 
 
