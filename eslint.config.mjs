@@ -43,4 +43,8 @@ export default [
         files: ["dev/**/*.cjs"],
         languageOptions: { sourceType: "commonjs", globals: globals.node },
     },
+    {
+        files: ["dev/**/*.mjs"],
+        languageOptions: { ecmaVersion: 2022, sourceType: "module", globals: globals.node },
+    },
 ];

@@ -3,14 +3,15 @@
 import http.client
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from dev import processes
-from dev.paths import LOGS, ROOT
+from dev.paths import LOGS
 from dev.servers.instance import Instance
+from dev.setup import node
 
+PROXY = Path(__file__).with_name("proxy.mjs")
 START_TIMEOUT = 180  # seconds; the first page compiles assets
 
 
@@ -63,18 +64,11 @@ class OdooProcess:
             append=True,
         )
         if self.workers:
+            node.node_modules()
             self._proxy = processes.start(
                 "the front proxy",
-                [
-                    sys.executable,
-                    "-m",
-                    "dev.servers.proxy",
-                    f"--port={self.port}",
-                    f"--http-port={self.http_port}",
-                    f"--gevent-port={self.gevent_port}",
-                ],
+                [node.node(), PROXY, *map(str, (self.port, self.http_port, self.gevent_port))],
                 log=LOGS / f"{self.instance.name}-proxy.log",
-                cwd=ROOT,
             )
 
     def wait(self, path: str = "/web/login") -> None:
