@@ -30,7 +30,7 @@ soak:  ## Use the whole product while everything around it breaks, and look for 
 
 soak-mcp:  ## The same for the MCP engine alone: MINUTES=2
 	@$(DEV) setup
-	@.dev/venv/bin/python -m benchmarks.mcp_soak $(or $(MINUTES),2)
+	@.dev/venv/bin/python -m benchmarks.mcp.soak $(or $(MINUTES),2)
 
 lint:  ## Run ruff, pyright, pylint-odoo, eslint and prettier over all files
 	@$(DEV) lint

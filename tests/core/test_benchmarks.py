@@ -10,10 +10,11 @@ import re
 import psutil
 import pytest
 
-from benchmarks import answers, figures, mcp, mcp_recovery, mcp_soak, watch
+from benchmarks import answers, figures, watch
 from benchmarks.answering import meaning
+from benchmarks.mcp import __main__ as of_mcp
+from benchmarks.mcp import recovery, soak
 from dev.paths import ROOT
-from services.mcp.pool import breaker
 from services.testing.scripted_llm import ScriptedLlm
 
 TOWNS = ("Accra", "Basel", "Cairo", "Dakar", "Essen", "Genoa", "Hanoi", "Izmir", "Kyoto", "Oslo")
@@ -23,23 +24,23 @@ PAGE = (ROOT / "docs/performance.md").read_text()
 SECTIONS = [text for text in PAGE.split("\n## ") if "\n|" in text]
 
 
-@pytest.mark.parametrize("part", mcp.PARTS)
+@pytest.mark.parametrize("part", of_mcp.PARTS)
 async def test_engine_beside_a_bare_session(part, monkeypatch, capsys):
     """`make bench-mcp`: typed errors, usable servers, connections and refused results are counted."""
-    monkeypatch.setattr(mcp, "CALLS", 10)
-    monkeypatch.setattr(mcp_recovery, "TRIES", 1)
+    monkeypatch.setattr(of_mcp, "CALLS", 10)
+    monkeypatch.setattr(recovery, "TRIES", 1)
     await part()
     assert " (wanted: " in capsys.readouterr().out
 
 
 async def test_engine_while_servers_restart(monkeypatch):
     """`make soak-mcp`: no call hangs, nothing leaks."""
-    monkeypatch.setattr(breaker, "PAUSE", 1.0)
-    soak = mcp_soak.Soak(0.1)
-    before, after, _drift = await soak.run()
-    assert soak.hung == 0
+    monkeypatch.setattr(soak.breaker, "PAUSE", 1.0)
+    calls = soak.Soak(0.1)
+    before, after, _drift = await calls.run()
+    assert calls.hung == 0
     assert {what for what in after if after[what] > before[what]} == set()
-    assert soak.outcomes["ok"] > 0
+    assert calls.outcomes["ok"] > 0
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Every fault of an MCP server on one call: a typed error long before its time-out, and the calls beside it untouched.
 
-A call that hung would end as `timeout`; how fast the errors come is measured by benchmarks/mcp_recovery.py.
+A call that hung would end as `timeout`; how fast the errors come is measured by benchmarks/mcp/recovery.py.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The engine alone: calls at 20 a second, for minutes, while the servers restart and break.
 
-.dev/venv/bin/python -m benchmarks.mcp_soak MINUTES
+.dev/venv/bin/python -m benchmarks.mcp.soak MINUTES
 """
 
 import asyncio

@@ -18,8 +18,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks import mcp_recovery
 from benchmarks.figures import none_of
+from benchmarks.mcp import recovery
 from dev.checks import corpus
 from services.errors import EngineError
 from services.mcp.discovery.discovery import discover
@@ -264,7 +264,7 @@ asyncio.run(main())
 """
     async with FakeMcp() as fake:
         fake.tools["big"] = (big, OBJECT)
-        root = str(Path(__file__).parents[1])
+        root = str(Path(__file__).parents[2])
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",
@@ -281,8 +281,8 @@ asyncio.run(main())
     )
 
 
-async def recovery():
-    (slowest, name), right, all_ = await mcp_recovery.faults()
+async def faults():
+    (slowest, name), right, all_ = await recovery.faults()
     line(
         "a fault becomes its typed error",
         f"{right} of {all_}, the slowest in {slowest:.0f} ms ({name})",
@@ -290,9 +290,9 @@ async def recovery():
         is_fast=slowest <= 100,
         faults_with_another_error=all_ - right,
     )
-    opened = await mcp_recovery.new_connections()
+    opened = await recovery.new_connections()
     line("connections that 50 warm calls open", opened, "0", connections_opened=opened)
-    more, code = await mcp_recovery.restart()
+    more, code = await recovery.restart()
     line(
         "the first call after a quiet restart",
         f"{code or 'ok'}, {more:.0f} ms more",
@@ -311,7 +311,7 @@ async def main():
     return 1 if slow else 0
 
 
-PARTS = (latency, recovery, many_servers, schemas, big_result)
+PARTS = (latency, faults, many_servers, schemas, big_result)
 
 if __name__ == "__main__":
     sys.exit(asyncio.run(main()))
