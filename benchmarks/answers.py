@@ -27,6 +27,7 @@ from unittest import mock
 import httpx
 
 from benchmarks.figures import none_of
+from benchmarks.rate import rate
 from services import text
 from services.errors import EngineError
 from services.llm import transcript
@@ -270,16 +271,6 @@ def prompt_tokens(functions: list[dict]) -> int:
 
 def share(what: str, count: int, of: int) -> None:
     show(what, rate(count, of))
-
-
-def rate(count: int, of: int) -> str:
-    """With the 95 % interval of Wilson."""
-    part, z = count / of, 1.96
-    middle = (part + z * z / (2 * of)) / (1 + z * z / of)
-    reach = z * ((part * (1 - part) + z * z / (4 * of)) / of) ** 0.5 / (1 + z * z / of)
-    return (
-        f"{100 * part:.1f} % of {of} ({100 * (middle - reach):.0f} to {100 * (middle + reach):.0f})"
-    )
 
 
 def show(what: str, figure: str) -> None:

@@ -28,6 +28,7 @@ from typing import Any
 from benchmarks import answers
 from benchmarks.answering import pool as pools
 from benchmarks.answering import ways
+from benchmarks.rate import rate
 from dev import processes
 from dev.demo import llm
 from dev.paths import DEV
@@ -144,7 +145,7 @@ def table(rows: dict[str, list[dict[str, Any]]]) -> None:
         done, needed = sum(row["success"] for row in of), sum(row["needed"] for row in of)
         cells = [
             name,
-            answers.rate(done, len(of)),
+            rate(done, len(of)),
             f"{sum(row['chosen'] for row in of)}, {sum(row['valid'] for row in of)} of {needed}",
             f"{middle(of, 'input')}, {middle(of, 'output')}",
             f"{middle(of, 'calls')}, {middle(of, 'rounds')}",

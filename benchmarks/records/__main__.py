@@ -1,10 +1,11 @@
 """How well questions about Odoo's records are answered, beside `mcp-server-odoo`: ``make bench-records``.
 
-Sixty questions, twenty in each of three languages, over the demo data of CRM and Sales; see `questions`. The model is
-the demo's embedded one without its examples, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY`` any
-other. Answers are kept in ``.dev/bench-records.jsonl`` and not asked for again until what they depend on changes, so it
-may be interrupted; what was said and called stands in ``.dev/logs/bench-records``. Arguments: sides (``ours``,
-``mcp-server-odoo``), languages (``zh_TW``), kinds (``write``) or numbers of questions (``3``) narrow it.
+For each seed one question of each kind in each of three languages, over the demo data of CRM and Sales; see
+`questions`. Building seeds are for changing things, published ones for the figures. The model is the demo's embedded
+one without its examples, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY`` any other. Answers are
+kept in ``.dev/bench-records.jsonl`` and not asked for again until what they depend on changes, so it may be
+interrupted; what was said and called stands in ``.dev/logs/bench-records``. Arguments: ``building`` or ``published``,
+a number of seeds (10 otherwise), sides (``ours``, ``mcp-server-odoo``), languages (``zh_TW``), kinds (``write``).
 """
 
 import hashlib
@@ -16,29 +17,31 @@ from typing import Any
 
 from dev.paths import DEV, LOGS, REQUIREMENTS, ROOT
 
+from ..rate import rate
 from . import database
 from .judge import problem
 from .models import Llm, the_model
-from .questions import KINDS, LANGUAGES, Question, questions
+from .questions import BUILDING, KINDS, LANGUAGES, PUBLISHED, Question, questions
 from .sides import ROUNDS, SECONDS, Ours, Theirs
 
 KEPT = DEV / "bench-records.jsonl"
 RAW = LOGS / "bench-records"
 SIDES = (Ours.name, Theirs.name)
+SEEDS = 10
 Row = dict[str, Any]
 
 
-def wanted(found: Iterable[Question], arguments: Iterable[str]) -> list[Question]:
+def wanted(arguments: Iterable[str]) -> tuple[list[range], set[str], set[str]]:
+    """:return: ranges of seeds, kinds, languages"""
     arguments = set(arguments)
-    numbers = {int(one) for one in arguments if one.isdecimal()}
-    kinds, languages = arguments & set(KINDS), arguments & set(LANGUAGES)
-    return [
-        one
-        for one in found
-        if (not numbers or one.number in numbers)
-        and (not kinds or one.kind in kinds)
-        and (not languages or one.language in languages)
-    ]
+    (count,) = [int(one) for one in arguments if one.isdecimal()] or [SEEDS]
+    ranges = {"building": BUILDING[:count], "published": PUBLISHED[:count]}
+    chosen = [seeds for name, seeds in ranges.items() if name in arguments]
+    return (
+        chosen or list(ranges.values()),
+        arguments & set(KINDS) or set(KINDS),
+        arguments & set(LANGUAGES) or set(LANGUAGES),
+    )
 
 
 def mark(side: str, llm: Llm, question: Question) -> str:
@@ -63,6 +66,8 @@ def known() -> dict[str, Row]:
 
 def run(arguments: list[str]) -> None:
     sides = [side for side in SIDES if side in arguments] or list(SIDES)
+    ranges, kinds, languages = wanted(arguments)
+    seeds = [seed for range_ in ranges for seed in range_]
     rows: list[Row] = []
     with the_model() as llm, database.source() as made:
         for side in sides:
@@ -72,24 +77,25 @@ def run(arguments: list[str]) -> None:
                     if side == Ours.name
                     else Theirs(odoo, llm)
                 )
-                is_warm = False
-                for question in wanted(questions(odoo.rpc), arguments):
-                    row = known().get(mark(side, llm, question))
-                    if row is None:
-                        if (
-                            not is_warm
-                        ):  # the model reads how every question begins; none waits for that
+                is_warm, kept = False, known()
+                for question in questions(odoo.rpc, seeds):
+                    if question.kind not in kinds or question.language not in languages:
+                        continue
+                    its_mark = mark(side, llm, question)
+                    if (row := kept.get(its_mark)) is None:
+                        if not is_warm:  # the model reads how every question begins
                             asker.ask("Hello.", lambda _entry: None)
                             is_warm = True
-                        row = _ask(asker, odoo.rpc, question, mark(side, llm, question))
+                        row = _ask(asker, odoo.rpc, question, its_mark)
                     rows.append(row)
                     _print(row)
-    table(rows)
+    for range_ in ranges:
+        table(range_, [row for row in rows if row["seed"] in range_])
 
 
 def _ask(asker: Ours | Theirs, orm: Any, question: Question, its_mark: str) -> Row:
     RAW.mkdir(parents=True, exist_ok=True)
-    raw = RAW / f"{asker.name}-{question.language}-{question.number:02}.jsonl"
+    raw = RAW / f"{asker.name}-{question.kind}-{question.language}-{question.seed}.jsonl"
     with raw.open("w") as file:
         answer = asker.ask(
             question.text,
@@ -100,7 +106,7 @@ def _ask(asker: Ours | Theirs, orm: Any, question: Question, its_mark: str) -> R
         "side": asker.name,
         "kind": question.kind,
         "language": question.language,
-        "number": question.number,
+        "seed": question.seed,
         "question": question.text,
         "wrong": wrong,
         **answer.row(),
@@ -115,16 +121,18 @@ def _print(row: Row) -> None:
     said = " ".join(row["text"].split())[:80]
     verdict = f"WRONG: {row['wrong']}" if row["wrong"] else "right"
     print(
-        f"{row['side']:<16}{row['language']:<6}{row['number']:>3} {row['seconds']:>6} s  "
+        f"{row['side']:<16}{row['language']:<6}{row['seed']:>8} {row['seconds']:>6} s  "
         f"{row['question']}  →  {said}  [{verdict}]",
         flush=True,
     )
 
 
-def table(rows: list[Row]) -> None:
+def table(seeds: range, rows: list[Row]) -> None:
     """Markdown: success by language and by kind, and what an answer costs."""
-    print("\n| | questions | right | tokens in | tokens out | rounds | seconds |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        f"\n| seeds {seeds.start} to {seeds.stop - 1} | right | tokens in | out | rounds | seconds |"
+    )
+    print("|---|---|---|---|---|---|")
     for side in SIDES:
         of_side = [row for row in rows if row["side"] == side]
         for name, part in (
@@ -143,9 +151,9 @@ def _line(name: str, rows: list[Row]) -> None:
     def middle(field: str) -> float:
         return statistics.median(row[field] for row in rows)
 
-    right = sum(not row["wrong"] for row in rows)
+    right = rate(sum(not row["wrong"] for row in rows), len(rows))
     figures = [f"{middle(f):.0f}" for f in ("input_tokens", "output_tokens", "rounds", "seconds")]
-    print(f"| {name} | {len(rows)} | {right} | {' | '.join(figures)} |")
+    print(f"| {name} | {right} | {' | '.join(figures)} |")
 
 
 if __name__ == "__main__":

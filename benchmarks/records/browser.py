@@ -1,12 +1,13 @@
-"""Six questions in a real browser, three of a salesperson and three of a customer: ``make bench-browser``.
+"""Questions in a real browser, of a salesperson and of a customer, drawn by seed: ``make bench-browser``.
 
 The demo's assistants and its embedded model, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_API_KEY``
-any other, over the demo data of CRM and Sales. Each is asked ten times, in a new conversation; an argument is another
-number of times, further ones are the questions to ask. What is right is read by the ORM before; what has to be seen
-beside it is a table, a chart, a rehearsed change that is allowed, and a link.
+any other, over the demo data of CRM and Sales. For each seed six kinds of questions, each in a new conversation and in
+one of several wordings. What is right is read by the ORM before; what has to be seen beside it is a table, a chart, a
+rehearsed change that is allowed, and a link. Arguments: ``building`` or ``published``, and a number of seeds.
 """
 
 import contextlib
+import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,16 +22,42 @@ from dev.paths import LOGS
 from dev.servers import addon
 from dev.setup import chromium
 
+from ..rate import rate
 from . import database
 from .judge import numbers
 from .models import Llm, the_model
+from .questions import BUILDING, PUBLISHED, TASKS
 
-RUNS = 10
-AIM = 9
+SEEDS = 10
+AIM = 0.9  # of each kind
 PATIENCE = 120_000  # ms of an answer
 PICTURES = LOGS / "bench-browser"
 SALES, CUSTOMER = "demo", "portal"
 ASSISTANTS = {SALES: "Sales Assistant", CUSTOMER: "Order Assistant"}
+
+
+WORDINGS = {
+    "table": (
+        "Search the partners whose name contains “{part}”, with their city.",
+        "List partners with “{part}” in their name and the city of each.",
+        "Show the name and city of all partners whose name contains “{part}”.",
+    ),
+    "chart": ("Count the leads by {group}.", "How many leads are there by {group}?"),
+    "activity": ("Schedule an activity “{task}” on", "Plan an activity “{task}” for"),
+    "orders": ("Which orders do I have?", "Show my orders.", "List all of my orders, please."),
+    "total": (
+        "What is the total of the order {order}?",
+        "How much is my order {order}?",
+        "Total amount of {order}?",
+    ),
+    "state": (
+        "What is the state of the order {order}?",
+        "Is {order} a quotation or an order: what is its state?",
+        "Which state does my order {order} have?",
+    ),
+}
+PARTS = ("a", "in", "er", "or", "de")
+GROUPS = ("stage", "sales team", "salesperson")
 
 
 @dataclass(frozen=True)
@@ -41,47 +68,52 @@ class Question:
     :ivar mention: name of a record that the person attaches with ``@`` at the end of the text
     """
 
+    kind: str
     login: str
     text: str
     check: Callable[[OdooServer, Locator], str]
     mention: str = ""
 
 
-def questions(odoo: OdooServer) -> list[Question]:
+def questions(odoo: OdooServer, seed: int) -> list[Question]:
+    """One of each kind."""
+    drawn = random.Random(seed)
     orders = ("sale.order", "search_read", [], ["name", "amount_total", "state"])
     mine = odoo.rpc(*orders, as_login=CUSTOMER)
-    stages = odoo.rpc(
-        "crm.lead", "search_read", [("type", "=", "opportunity")], ["stage_id"], as_login=SALES
+    partner = drawn.choice(
+        odoo.rpc(
+            "res.partner",
+            "search_read",
+            [("is_company", "=", True), ("name", "ilike", " ")],
+            ["name"],
+            order="id",
+        )
     )
-    names = Counter(one["stage_id"][1] for one in stages)
-    (partner,) = odoo.rpc(
-        "res.partner",
-        "search_read",
-        [("is_company", "=", True), ("name", "ilike", " ")],
-        ["name", "city"],
-        order="id",
-        limit=1,
-    )
-    first = mine[0]
     states = odoo.rpc("sale.order", "fields_get", ["state"], as_login=CUSTOMER)["state"]
-    state = dict(states["selection"])[first["state"]]
-    return [
-        Question(SALES, "Search the partners whose name contains “a”, with their city.", _table),
-        Question(SALES, "Count the leads by stage.", _chart(len(names))),
-        Question(
-            SALES,
-            "Schedule an activity “Call back” on",
-            _allowed(partner["id"]),
-            mention=partner["name"],
-        ),
-        Question(CUSTOMER, "Which orders do I have?", _links(len(mine))),
-        Question(
-            CUSTOMER,
-            f"What is the total of the order {first['name']}?",
-            _number(first["amount_total"]),
-        ),
-        Question(CUSTOMER, f"What is the state of the order {first['name']}?", _words(state)),
+    first, second = drawn.choice(mine), drawn.choice(mine)
+    facts = {
+        "part": drawn.choice(PARTS),
+        "group": drawn.choice(GROUPS),
+        "task": drawn.choice(TASKS),
+        "order": first["name"],
+    }
+
+    def text(kind: str) -> str:
+        return drawn.choice(WORDINGS[kind]).format(**facts)
+
+    def of(kind: str, login: str, check: Any, mention: str = "") -> Question:
+        return Question(kind, login, text(kind), check, mention)
+
+    found = [
+        of("table", SALES, _table),
+        of("chart", SALES, _chart),
+        of("activity", SALES, _allowed(partner["id"]), partner["name"]),
+        of("orders", CUSTOMER, _links(len(mine))),
+        of("total", CUSTOMER, _number(first["amount_total"])),
     ]
+    facts["order"] = second["name"]
+    state = dict(states["selection"])[second["state"]]
+    return [*found, of("state", CUSTOMER, _words(state))]
 
 
 def _table(_odoo: OdooServer, turn: Locator) -> str:
@@ -89,13 +121,8 @@ def _table(_odoo: OdooServer, turn: Locator) -> str:
     return "" if rows > 1 else f"shows {rows} rows"
 
 
-def _chart(groups: int) -> Callable[[OdooServer, Locator], str]:
-    def check(_odoo: OdooServer, turn: Locator) -> str:
-        if not turn.locator("canvas").count():
-            return f"shows no chart of {groups} groups"
-        return ""
-
-    return check
+def _chart(_odoo: OdooServer, turn: Locator) -> str:
+    return "" if turn.locator("canvas").count() else "shows no chart"
 
 
 def _allowed(partner: int) -> Callable[[OdooServer, Locator], str]:
@@ -195,27 +222,30 @@ def demo(llm: Llm) -> Iterator[OdooServer]:
 
 
 def run(arguments: list[str]) -> None:
-    runs, *only = map(int, arguments or [RUNS])
+    (count,) = [int(one) for one in arguments if one.isdecimal()] or [SEEDS]
+    ranges = {"building": BUILDING[:count], "published": PUBLISHED[:count]}
     PICTURES.mkdir(parents=True, exist_ok=True)
     with the_model() as llm, demo(llm) as odoo, pages(odoo) as opened:
-        for number, question in enumerate(questions(odoo), 1):
-            if only and number not in only:
-                continue
-            wrong: Counter[Any] = Counter()
-            for _run in range(runs):
-                page = opened[question.login]
-                try:
-                    problem = ask(odoo, page, question)
-                except Error as error:
-                    problem = str(error).splitlines()[0]
-                wrong.update([problem] if problem else [])
-                page.screenshot(path=PICTURES / f"{number}.png", full_page=True)
-            right = runs - wrong.total()
-            why = "; ".join(f"{count}× {problem}" for problem, count in wrong.items())
-            print(
-                f"{question.login:<8}{right:>3} of {runs} (aim {AIM} of 10)  {question.text}  {why}",
-                flush=True,
-            )
+        for name in [one for one in ranges if one in arguments] or list(ranges):
+            right: Counter[str] = Counter()
+            for seed in ranges[name]:
+                for question in questions(odoo, seed):
+                    problem = _tried(odoo, opened[question.login], question)
+                    right[question.kind] += not problem
+                    said = f"{question.text} {question.mention}".strip()
+                    print(f"{seed} {question.kind:<9} {problem or 'right':<12} {said}", flush=True)
+            print(f"\n{name}: seeds {ranges[name].start} to {ranges[name].stop - 1}, aim {AIM:.0%}")
+            for kind in WORDINGS:
+                print(f"{kind:<9} {rate(right[kind], count)}")
+
+
+def _tried(odoo: OdooServer, page: Page, question: Question) -> str:
+    try:
+        problem = ask(odoo, page, question)
+    except Error as error:
+        problem = str(error).splitlines()[0]
+    page.screenshot(path=PICTURES / f"{question.kind}.png", full_page=True)
+    return problem
 
 
 if __name__ == "__main__":

@@ -1,18 +1,25 @@
-"""The questions of `make bench-records`: the same twenty in each language, about Odoo's demo data.
+"""The questions of `make bench-records`, drawn by seed from Odoo's demo data.
 
-What they ask about and what is right is read by the ORM in the very database that is asked about, before anybody
-may have changed it. What writes has a record of its own in each language, so that no question disturbs another.
+What is right is read by the ORM in the very database that is asked about, before anybody may have changed it; what
+writes has a text or number of its own. The published seeds were never used for building.
 """
 
+import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-LANGUAGES = ("en", "zh_TW", "zh_CN")
+from .wordings import LANGUAGES, WORDINGS
+
+BUILDING, PUBLISHED = range(0, 1_000), range(1_000_000, 1_001_000)
 KINDS = ("read", "aggregate", "steps", "write")
 IN_CHINESE = {"New": ("新",), "Qualified": ("合格",), "Proposition": ("提案",), "Won": ("贏", "赢")}
+TOWNS = ("Graz", "Porto", "Kyoto", "Lyon", "Tainan", "Cork")
+TASKS = ("Call back", "Send brochure", "Check the offer", "Visit", "Ask for feedback")
 Orm = Callable[..., Any]  # (model, method, *args, **kwargs)
+Facts = Mapping[str, Any]
+Right = tuple[dict[str, Any], dict[str, Any]]  # what the wording names, fields of `Question`
 
 
 @dataclass(frozen=True)
@@ -23,143 +30,30 @@ class Question:
 
     kind: str
     language: str
-    number: int
+    seed: int
     text: str
     says: Sequence[str | float | tuple[str, ...]] = ()
     written: tuple[str, list[Any]] | None = None
 
 
-# kind, and the wording in each language; {…} are the facts below
-WORDINGS: list[tuple[str, str, str, str]] = [
-    (
-        "read",
-        "What is the email address of {partner}?",
-        "{partner} 的電子郵件地址是什麼？",
-        "{partner} 的电子邮件地址是什么？",
-    ),
-    ("read", "In which city is {partner}?", "{partner} 在哪個城市？", "{partner} 在哪个城市？"),
-    (
-        "read",
-        "Which customer is the order {order} for?",
-        "訂單 {order} 的客戶是誰？",
-        "订单 {order} 的客户是谁？",
-    ),
-    (
-        "read",
-        "What is the total amount of the order {order}?",
-        "訂單 {order} 的總金額是多少？",
-        "订单 {order} 的总金额是多少？",
-    ),
-    (
-        "read",
-        "What is the expected revenue of the opportunity “{lead}”?",
-        "商機「{lead}」的預期收入是多少？",
-        "商机“{lead}”的预期收入是多少？",
-    ),
-    (
-        "read",
-        "In which stage is the opportunity “{lead}”?",
-        "商機「{lead}」在哪個階段？",
-        "商机“{lead}”处于哪个阶段？",
-    ),
-    (
-        "aggregate",
-        "How many sales orders are there in total, in any state?",
-        "不論狀態，總共有多少張銷售訂單？",
-        "不论状态，总共有多少张销售订单？",
-    ),
-    (
-        "aggregate",
-        "How many sales orders are in the state “draft”?",
-        "有多少張銷售訂單的狀態是「draft」？",
-        "有多少张销售订单的状态是“draft”？",
-    ),
-    (
-        "aggregate",
-        "What is the total amount of all sales orders in the state “sale”?",
-        "狀態為「sale」的所有銷售訂單總金額是多少？",
-        "状态为“sale”的所有销售订单总金额是多少？",
-    ),
-    (
-        "aggregate",
-        "How many contacts are in the city {city}?",
-        "有多少聯絡人在城市 {city}？",
-        "有多少联系人在城市 {city}？",
-    ),
-    (
-        "aggregate",
-        "What is the sum of the expected revenue of all opportunities in the stage “{stage}”?",
-        "階段「{stage}」中所有商機的預期收入合計是多少？",
-        "阶段“{stage}”中所有商机的预期收入合计是多少？",
-    ),
-    (
-        "aggregate",
-        "Which customer has the most sales orders?",
-        "哪個客戶的銷售訂單最多？",
-        "哪个客户的销售订单最多？",
-    ),
-    (
-        "steps",
-        "What is the email address of the customer of the order {order}?",
-        "訂單 {order} 的客戶電子郵件地址是什麼？",
-        "订单 {order} 的客户电子邮件地址是什么？",
-    ),
-    (
-        "steps",
-        "In which city is the customer of the sales order with the highest total amount?",
-        "總金額最高的銷售訂單，其客戶在哪個城市？",
-        "总金额最高的销售订单，其客户在哪个城市？",
-    ),
-    (
-        "steps",
-        "How many lines does the sales order with the highest total amount have?",
-        "總金額最高的銷售訂單有幾筆明細？",
-        "总金额最高的销售订单有几条明细？",
-    ),
-    (
-        "steps",
-        "What is the name of the opportunity with the highest expected revenue, and in which stage is it?",
-        "預期收入最高的商機叫什麼名稱，在哪個階段？",
-        "预期收入最高的商机叫什么名称，处于哪个阶段？",
-    ),
-    (
-        "write",
-        "Set the phone number of {own_partner} to {phone}.",
-        "請把 {own_partner} 的電話號碼改成 {phone}。",
-        "请把 {own_partner} 的电话号码改成 {phone}。",
-    ),
-    (
-        "write",
-        "Create a contact with the name “{name}” in the city Graz.",
-        "請建立一個名稱為「{name}」、城市為 Graz 的聯絡人。",
-        "请创建一个名称为“{name}”、城市为 Graz 的联系人。",
-    ),
-    (
-        "write",
-        "Set the expected revenue of the opportunity “{own_lead}” to {revenue}.",
-        "請把商機「{own_lead}」的預期收入改成 {revenue}。",
-        "请把商机“{own_lead}”的预期收入改成 {revenue}。",
-    ),
-    (
-        "write",
-        "Write the note “{note}” on the order {own_order}.",
-        "請在訂單 {own_order} 上寫一則內部備註：「{note}」。",
-        "请在订单 {own_order} 上写一条内部备注：“{note}”。",
-    ),
-]
-
-
-def questions(orm: Orm) -> list[Question]:
-    """All sixty, those that write last."""
+def questions(orm: Orm, seeds: Iterable[int]) -> list[Question]:
+    """A question of each kind in each language for each seed, those that write last."""
     facts = _facts(orm)
-    found = []
-    for place, language in enumerate(LANGUAGES):
-        own = _own_facts(facts, place, language)
-        right = _right(facts, own)
-        for number, (kind, *wordings) in enumerate(WORDINGS, 1):
-            text = wordings[place].format(**facts["names"], **own["names"])
-            found.append(Question(kind, language, number, text, **right[number - 1]))
+    found = [
+        _drawn(facts, kind, language, seed)
+        for seed in seeds
+        for kind in KINDS
+        for language in LANGUAGES
+    ]
     return sorted(found, key=lambda question: question.kind == "write")
+
+
+def _drawn(facts: Facts, kind: str, language: str, seed: int) -> Question:
+    drawn = random.Random(f"{seed} {kind} {language}")
+    wordings = drawn.choice([one for one in WORDINGS if one.kind == kind])
+    names, right = RIGHT[wordings.name](facts, drawn, f"{language} {seed}")
+    text = drawn.choice(getattr(wordings, language)).format(**names)
+    return Question(kind, language, seed, text, **right)
 
 
 def _facts(orm: Orm) -> dict[str, Any]:
@@ -170,7 +64,6 @@ def _facts(orm: Orm) -> dict[str, Any]:
         ["name", "email", "city"],
         order="id",
     )
-    partners = [one for one in partners if len(one["name"].split()) > 1]
     orders = orm(
         "sale.order",
         "search_read",
@@ -178,14 +71,17 @@ def _facts(orm: Orm) -> dict[str, Any]:
         ["name", "state", "partner_id", "amount_total", "order_line"],
         order="amount_total desc, id",
     )
-    every_lead = orm(
+    leads = orm(
         "crm.lead",
         "search_read",
         [("type", "=", "opportunity"), ("expected_revenue", ">", 0)],
         ["name", "stage_id", "expected_revenue"],
         order="expected_revenue desc, id",
     )
-    leads = _once(every_lead, lambda one: one["name"])
+    in_stage = Counter(
+        one["stage_id"][1]
+        for one in orm("crm.lead", "search_read", [("type", "=", "opportunity")], ["stage_id"])
+    )
     customers = orm(
         "res.partner",
         "read",
@@ -195,105 +91,196 @@ def _facts(orm: Orm) -> dict[str, Any]:
     cities = Counter(
         one["city"] for one in orm("res.partner", "search_read", [("city", "!=", False)], ["city"])
     )
-    partner, order, lead = partners[0], orders[len(orders) // 2], leads[1]
+    by_id = {one["id"]: one for one in customers}
     return {
-        "partners": partners,
+        "partners": _once([one for one in partners if len(one["name"].split()) > 1]),
         "orders": orders,
-        "leads": leads,
-        "every_lead": every_lead,
-        "customers": {one["id"]: one for one in customers},
+        "with_customer": [
+            one
+            for one in orders
+            if by_id[one["partner_id"][0]]["email"] and by_id[one["partner_id"][0]]["city"]
+        ],
+        "every_lead": leads,
+        "leads": _once(leads),
+        "in_stage": in_stage,
+        "customers": by_id,
         "cities": cities,
-        "partner": partner,
-        "order": order,
-        "lead": lead,
-        "city": cities.most_common(1)[0][0],
-        "names": {
-            "partner": partner["name"],
-            "order": order["name"],
-            "lead": lead["name"],
-            "stage": lead["stage_id"][1],
-            "city": cities.most_common(1)[0][0],
-        },
     }
 
 
-def _once(rows: list[dict], key: Callable[[dict], str]) -> list[dict]:
-    """Those whose name nobody else has."""
-    counted = Counter(map(key, rows))
-    return [row for row in rows if counted[key(row)] == 1]
-
-
-def _own_facts(facts: Mapping[str, Any], place: int, language: str) -> dict[str, Any]:
-    """What is written to in one language only."""
-    partner = facts["partners"][1 + place]
-    lead, order = facts["leads"][-1 - place], facts["orders"][-1 - place]
-    return {
-        "partner": partner,
-        "lead": lead,
-        "order": order,
-        "names": {
-            "own_partner": partner["name"],
-            "phone": f"+43 316 00{place}",
-            "name": f"Benchmark {language}",
-            "own_lead": lead["name"],
-            "revenue": 12_340 + place,
-            "own_order": order["name"],
-            "note": f"Checked {language}",
-        },
-    }
+def _once(rows: list[dict]) -> list[dict]:
+    """Those whose name no other row has."""
+    counted = Counter(row["name"] for row in rows)
+    return [row for row in rows if counted[row["name"]] == 1]
 
 
 def _spoken(stage: str) -> tuple[str, ...]:
-    """A stage as it is called in the database, and as who answers in Chinese may call it."""
+    """A stage as it is called in the database, and as an answer in Chinese may call it."""
     return (stage, *IN_CHINESE.get(stage, ()))
 
 
-def _right(facts: Mapping[str, Any], own: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is right of each question, in their order."""
-    partner, order, lead = facts["partner"], facts["order"], facts["lead"]
-    orders, customers = facts["orders"], facts["customers"]
-    customer = customers[order["partner_id"][0]]
-    best, busiest = orders[0], Counter(one["partner_id"][0] for one in orders).most_common(1)[0][0]
-    names, first = own["names"], facts["every_lead"][0]
-    in_stage = [one for one in facts["every_lead"] if one["stage_id"] == lead["stage_id"]]
-    return [
-        {"says": [partner["email"]]},
-        {"says": [partner["city"]]},
-        {"says": [customer["name"]]},
-        {"says": [order["amount_total"]]},
-        {"says": [lead["expected_revenue"]]},
-        {"says": [_spoken(lead["stage_id"][1])]},
-        {"says": [len(orders)]},
-        {"says": [sum(one["state"] == "draft" for one in orders)]},
-        {"says": [round(sum(o["amount_total"] for o in orders if o["state"] == "sale"), 2)]},
-        {"says": [facts["cities"][facts["city"]]]},
-        {"says": [sum(one["expected_revenue"] for one in in_stage)]},
-        {"says": [customers[busiest]["name"]]},
-        {"says": [customer["email"]]},
-        {"says": [customers[best["partner_id"][0]]["city"]]},
-        {"says": [len(best["order_line"])]},
-        {"says": [first["name"], _spoken(first["stage_id"][1])]},
-        {
-            "written": (
-                "res.partner",
-                [("id", "=", own["partner"]["id"]), ("phone", "=", names["phone"])],
-            )
-        },
-        {"written": ("res.partner", [("name", "=", names["name"]), ("city", "=", "Graz")])},
-        {
-            "written": (
-                "crm.lead",
-                [("id", "=", own["lead"]["id"]), ("expected_revenue", "=", names["revenue"])],
-            )
-        },
-        {
-            "written": (
-                "mail.message",
-                [
-                    ("model", "=", "sale.order"),
-                    ("res_id", "=", own["order"]["id"]),
-                    ("body", "ilike", names["note"]),
-                ],
-            )
-        },
-    ]
+# ------------------------------------------------------------ reading
+
+
+def _email(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    partner = drawn.choice(facts["partners"])
+    return {"partner": partner["name"]}, {"says": [partner["email"]]}
+
+
+def _city(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    partner = drawn.choice(facts["partners"])
+    return {"partner": partner["name"]}, {"says": [partner["city"]]}
+
+
+def _customer(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    order = drawn.choice(facts["orders"])
+    name = facts["customers"][order["partner_id"][0]]["name"]
+    return {"order": order["name"]}, {"says": [name]}
+
+
+def _total(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    order = drawn.choice(facts["orders"])
+    return {"order": order["name"]}, {"says": [order["amount_total"]]}
+
+
+def _revenue(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    lead = drawn.choice(facts["leads"])
+    return {"lead": lead["name"]}, {"says": [lead["expected_revenue"]]}
+
+
+def _stage(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    lead = drawn.choice(facts["leads"])
+    return {"lead": lead["name"]}, {"says": [_spoken(lead["stage_id"][1])]}
+
+
+# ------------------------------------------------------------ aggregating
+
+
+def _state(facts: Facts, drawn: random.Random) -> tuple[str, list[dict]]:
+    state = drawn.choice(sorted({one["state"] for one in facts["orders"]}))
+    return state, [one for one in facts["orders"] if one["state"] == state]
+
+
+def _orders_in_state(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    state, orders = _state(facts, drawn)
+    return {"state": state}, {"says": [len(orders)]}
+
+
+def _total_of_state(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    state, orders = _state(facts, drawn)
+    return {"state": state}, {"says": [round(sum(one["amount_total"] for one in orders), 2)]}
+
+
+def _contacts_in_city(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    city = drawn.choice(sorted(facts["cities"]))
+    return {"city": city}, {"says": [facts["cities"][city]]}
+
+
+def _revenue_of_stage(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    stage = drawn.choice(sorted({one["stage_id"][1] for one in facts["every_lead"]}))
+    in_stage = [one for one in facts["every_lead"] if one["stage_id"][1] == stage]
+    return {"stage": stage}, {"says": [sum(one["expected_revenue"] for one in in_stage)]}
+
+
+def _leads_in_stage(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    stage = drawn.choice(sorted(facts["in_stage"]))
+    return {"stage": stage}, {"says": [facts["in_stage"][stage]]}
+
+
+def _busiest(facts: Facts, _drawn: random.Random, _own: str) -> Right:
+    counted = Counter(one["partner_id"][0] for one in facts["orders"])
+    most = max(counted.values())
+    names = tuple(facts["customers"][one]["name"] for one, n in counted.items() if n == most)
+    return {}, {"says": [names]}
+
+
+# ------------------------------------------------------------ several steps
+
+
+def _of_customer(facts: Facts, drawn: random.Random, field: str) -> Right:
+    order = drawn.choice(facts["with_customer"])
+    return {"order": order["name"]}, {"says": [facts["customers"][order["partner_id"][0]][field]]}
+
+
+def _customers_email(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    return _of_customer(facts, drawn, "email")
+
+
+def _customers_city(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    return _of_customer(facts, drawn, "city")
+
+
+def _best_city(facts: Facts, _drawn: random.Random, _own: str) -> Right:
+    best = facts["orders"][0]
+    return {}, {"says": [facts["customers"][best["partner_id"][0]]["city"]]}
+
+
+def _lines(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    order = drawn.choice(facts["orders"])
+    return {"order": order["name"]}, {"says": [len(order["order_line"])]}
+
+
+def _best_lead(facts: Facts, _drawn: random.Random, _own: str) -> Right:
+    best = facts["every_lead"][0]
+    return {}, {"says": [best["name"], _spoken(best["stage_id"][1])]}
+
+
+# ------------------------------------------------------------ writing
+
+
+def _phone(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    partner, phone = drawn.choice(facts["partners"]), f"+43 316 {drawn.randrange(100_000, 999_999)}"
+    written = ("res.partner", [("id", "=", partner["id"]), ("phone", "=", phone)])
+    return {"partner": partner["name"], "phone": phone}, {"written": written}
+
+
+def _contact(_facts: Facts, drawn: random.Random, own: str) -> Right:
+    name, town = f"Firma {own}", drawn.choice(TOWNS)
+    written = ("res.partner", [("name", "=", name), ("city", "=", town)])
+    return {"name": name, "town": town}, {"written": written}
+
+
+def _expected(facts: Facts, drawn: random.Random, _own: str) -> Right:
+    lead, revenue = drawn.choice(facts["leads"]), drawn.randrange(10_001, 99_999)
+    written = ("crm.lead", [("id", "=", lead["id"]), ("expected_revenue", "=", revenue)])
+    return {"lead": lead["name"], "revenue": revenue}, {"written": written}
+
+
+def _note(facts: Facts, drawn: random.Random, own: str) -> Right:
+    order, note = drawn.choice(facts["orders"]), f"{drawn.choice(TASKS)} {own}"
+    of_order = [("model", "=", "sale.order"), ("res_id", "=", order["id"])]
+    written = ("mail.message", [*of_order, ("body", "ilike", note)])
+    return {"order": order["name"], "note": note}, {"written": written}
+
+
+def _activity(facts: Facts, drawn: random.Random, own: str) -> Right:
+    lead, note = drawn.choice(facts["leads"]), f"{drawn.choice(TASKS)} {own}"
+    of_lead = [("res_model", "=", "crm.lead"), ("res_id", "=", lead["id"])]
+    written = ("mail.activity", [*of_lead, ("summary", "ilike", note)])
+    return {"lead": lead["name"], "note": note}, {"written": written}
+
+
+RIGHT: Mapping[str, Callable[[Facts, random.Random, str], Right]] = {
+    "email": _email,
+    "city": _city,
+    "customer": _customer,
+    "total": _total,
+    "revenue": _revenue,
+    "stage": _stage,
+    "orders_in_state": _orders_in_state,
+    "total_of_state": _total_of_state,
+    "contacts_in_city": _contacts_in_city,
+    "revenue_of_stage": _revenue_of_stage,
+    "leads_in_stage": _leads_in_stage,
+    "busiest": _busiest,
+    "customers_email": _customers_email,
+    "customers_city": _customers_city,
+    "best_city": _best_city,
+    "lines": _lines,
+    "best_lead": _best_lead,
+    "phone": _phone,
+    "contact": _contact,
+    "expected": _expected,
+    "note": _note,
+    "activity": _activity,
+}
