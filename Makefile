@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-records bench-browser bench-fleet package deployment compatibility clean
+.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-grounding bench-records bench-browser bench-fleet package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -75,11 +75,15 @@ bench-demo:  ## Ask the demo's embedded model 60 first questions: ARGS='zh_TW ti
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.demo $(ARGS)
 
-bench-records:  ## Ask 60 questions about Odoo's records, beside mcp-server-odoo: ARGS='ours zh_TW write' for some
+bench-grounding:  ## Count right answers that the grounding check bothers, and invented values that it misses: ARGS='published -v'
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.grounding $(ARGS)
+
+bench-records:  ## Ask drawn questions about Odoo's records, beside mcp-server-odoo: ARGS='ours published zh_TW write 40' for some
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.records $(ARGS)
 
-bench-browser:  ## Ask six questions about Odoo's records in a browser, ten times each: ARGS="3 1" for the first one three times
+bench-browser:  ## Ask drawn questions about Odoo's records in a browser: ARGS='building 3' for three of each kind
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.records.browser $(ARGS)
 

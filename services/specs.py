@@ -299,6 +299,8 @@ class TurnRequest:
     context: Context = Context()
     # By call id, what calls of this turn have returned: ``[{"name", "mimetype", "data"}]``; for models with vision.
     pictures: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict, repr=False)
+    # “not from a tool” in the person's language, behind values of answers that no source holds; empty: no check.
+    unsupported_sign: str = ""
     key: str = field(default="", repr=False)  # the turn's among all databases; nobody can guess it
 
 

@@ -116,6 +116,16 @@ class TestNewAssistants(AiCase):
         with self.assertRaises(ValidationError):
             Settings.create({"woow_confirm_round": -1})
 
+    def test_facts_only_from_tools_are_told_in_the_persons_language(self):
+        self.assertFalse(self._new().is_grounded)
+        turn = self._turn_of(self.assistant)
+        self.assertEqual(turn._turn_request().unsupported_sign, "")
+        self.assistant.is_grounded = True
+        self.assertEqual(turn._turn_request().unsupported_sign, "not from a tool")
+        self.env["res.lang"]._activate_lang("zh_TW")
+        turn.lang = "zh_TW"
+        self.assertEqual(turn._turn_request().unsupported_sign, "並非來自工具")
+
     def _turn_of(self, assistant):
         Channel = self.env["discuss.channel"].with_user(self.member)
         channel = Channel._create_ai_conversation(assistant.with_user(self.member), None)

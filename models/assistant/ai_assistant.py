@@ -129,6 +129,12 @@ class AiAssistant(models.Model):
         help="About how many tokens the definitions of tools may take of a request. If all of them need more, "
         "the assistant looks tools up when it needs them. Choose less for models with a small context.",
     )
+    is_grounded = fields.Boolean(
+        "Facts Only from Tools",
+        help="Numbers, times, dates, references, names of records and links of an answer that are in no result of "
+        "a tool, no message and no instruction are asked for once more, and marked if they come again. Answers to "
+        "pictures are not checked.",
+    )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
     turn_count = fields.Integer(
         "Questions", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"

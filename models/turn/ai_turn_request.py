@@ -138,8 +138,15 @@ class AiTurn(models.Model):
                 definition_tokens=assistant.definition_tokens,
             ),
             pictures=self._pictures_of_calls() if llm.supports_vision else {},
+            unsupported_sign=self._unsupported_sign(),
             key=self._key(),
         )
+
+    def _unsupported_sign(self):
+        """Words behind values of an answer that no source holds, in the person's language; empty without the check."""
+        if not self.assistant_id.is_grounded:
+            return ""
+        return self.with_context(lang=self._language()).env._("not from a tool")
 
     def _language_name(self):
         """Language in English, as models know it: ``Chinese, Traditional (TW) / 繁體中文 (台灣)``."""

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .. import events, text
@@ -17,10 +18,12 @@ from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..render import markdown
 from ..sentence import _lt
-from ..specs import LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
+from ..specs import CallResult, LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
+from . import advice
 from .calls import Calls, Reports
 from .ports import Journal
 from .steps.calling import Calling
+from .steps.checking import Checking
 from .steps.summing_up import SummingUp
 from .tools import TurnTools
 
@@ -83,7 +86,7 @@ def _looked_up(tools, servers):
     )
 
 
-class _Turn(Calling, SummingUp):
+class _Turn(Calling, Checking, SummingUp):
     def __init__(self, *args: Any):
         super().__init__(*args)
         self.reports = Reports(self.journal, self.clock)
@@ -105,6 +108,8 @@ class _Turn(Calling, SummingUp):
             await self._take_steering()
             try:
                 answer = await self._ask()
+                if self._is_last_word() or not answer.calls:
+                    answer = await self._grounded(answer)
             except LlmError as error:
                 return TurnResult(state="failed", text=self.answer.text, error=error)
             if answer.stopped:
@@ -225,7 +230,7 @@ class _Turn(Calling, SummingUp):
         results, seconds = await runner.run(calls)
         answered = [call.id for call in calls if call.id in results]
         progress.messages += [
-            transcript.tool_message(call_id, results[call_id]) for call_id in answered
+            self._tool_message(call, results[call.id]) for call in calls if call.id in results
         ]
         if self.llm.supports_vision:
             for call_id in answered:
@@ -239,3 +244,9 @@ class _Turn(Calling, SummingUp):
         progress.round += is_complete
         await self.journal.save_step(progress)
         return is_complete
+
+    def _tool_message(self, call: ToolCall, result: CallResult) -> dict[str, Any]:
+        said = advice.behind(call, result, self.progress.messages)
+        if said:
+            result = replace(result, text=f"{result.text}\n{said}")
+        return transcript.tool_message(call.id, result)

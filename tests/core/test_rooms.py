@@ -21,6 +21,7 @@ ARROWS = {
     "services.schemas": "services",
     "services.render": "services",
     "services.records": "services",
+    "services.grounding": "",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
     "services.mcp.transport": "services services.net services.sandbox",
@@ -40,6 +41,7 @@ ARROWS = {
     "services.context": "services services.llm services.toolset",
     "services.turn.steps": (
         "services services.render services.openapi services.llm services.context services.records"
+        " services.grounding"
     ),
     "services.turn": (
         "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"

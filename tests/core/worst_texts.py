@@ -7,6 +7,7 @@ import httpx
 from services import jsonrpc, text
 from services.catalog import address, mcp_json, template_file
 from services.errors import ConfigError
+from services.grounding import check, tables, values
 from services.llm import llm_errors, prompt_reader, transcript
 from services.llm.lenient_json import LenientJson, TooDeep
 from services.mcp.discovery import content, definition_diff, definition_scan
@@ -20,7 +21,7 @@ from services.records import compare, id_check
 from services.render import markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
-from services.turn import names
+from services.turn import advice, names
 
 
 def of(pattern, method="search"):
@@ -88,6 +89,14 @@ def bearer(said):
 
 def lines(said):
     definition_diff.rows({"d": said}, {"d": said.replace("b\n", "b\nb\n")})
+
+
+def grounding_values(said):
+    list(values.values(said))
+
+
+def grounding_names(said):
+    list(values.names(said, ()))
 
 
 def expand(said):
@@ -274,6 +283,104 @@ PATTERNS = {
         2_000,
         template_of_server,
         ("?key=", "&", "/a1", "key.="),
+    ),
+    "services.turn.advice._QUOTED": (
+        advice.MAX_RESULT,
+        advice._QUOTED.findall,
+        ('"', '"a', '"a"', "a"),
+    ),
+    "services.grounding.values._VALUE": (
+        values.PIECE,
+        grounding_values,
+        (
+            "1",
+            "a",
+            "a/",
+            "Ab/",
+            "a-1",
+            "1.",
+            "1,",
+            "1 ",
+            "12:34 ",
+            "2026-",
+            "2026-03-05 ",
+            "May ",
+            "5 May ",
+            "a.b@",
+            "a@a.",
+            "http://",
+            "](/a",
+            "現在三",
+            "三點五十",
+            "上午 ",
+            "UTC+",
+            "1+02:00",
+            "1 a",
+            "$1",
+            "1 hour",
+            "+1 1",
+            "+12-34",
+            "01 234 ",
+            "1–",
+            "1/2 ",
+        ),
+    ),
+    "services.grounding.values._MAY_HOLD": (values.PIECE, of(values._MAY_HOLD), ("a", " ")),
+    "services.grounding.values._SKIPPED": (
+        check.MAX_ANSWER,
+        values.without_code,
+        ("```", "```\n", "~~~\n", "```\n~~~\n", " ", "\n", "# ", "**1", "24/", "step "),
+    ),
+    "services.grounding.values._NAME": (
+        check.MAX_ANSWER,
+        grounding_names,
+        ("“", "“a", "「", '"', "**", "** ", "|", "| ", "|a\n", "\n", "| a |", "*", "**a:"),
+    ),
+    "services.grounding.values._ABOUT": (20, of(values._ABOUT), ("about ", "約", "a", " $")),
+    "services.grounding.values._WORD": (100, of(values._WORD), ("a", " ")),
+    "services.grounding.values._GROUPS": (300, values._readings, ("1,", "123,", "1.")),
+    "services.grounding.tables._CELL": (
+        20_000,
+        tables._CELL.split,
+        ("|", " | ", ",", "1,", "1,234", ": ", " / ", " "),
+    ),
+    "services.grounding.tables._NUMBER": (
+        60,
+        of(tables._NUMBER, "match"),
+        ("1", "1,234", "a", "$"),
+    ),
+    "services.grounding.tables._IS_ID": (20_000, of(tables._IS_ID), ("id", "_id", "ids")),
+    "services.grounding.check.SIGN": (
+        check.MAX_ANSWER,
+        check._without_marked,
+        (" ", " *(", " *(a", " *(a)* ", "\n"),
+    ),
+    "services.grounding.check.ESCAPE": (
+        check.MAX_SOURCES // 10,
+        of(check.ESCAPE),
+        ("\\u", "\\u123", "\\"),
+    ),
+    "services.grounding.check.ITEM": (
+        check.MAX_ANSWER,
+        check.ITEM.findall,
+        (" ", "\n", " \n", "- ", "1", "|", "| "),
+    ),
+    "services.grounding.check.WORD": (
+        check.MAX_SOURCES // 10,
+        check.WORD.findall,
+        ("a", " ", "a "),
+    ),
+    "services.grounding.check.DIGIT_RUN": (80, check.DIGIT_RUN.findall, ("1", "a1")),
+    "services.grounding.check.SEPARATORS": (
+        check.MAX_SOURCES // 10,
+        lambda s: check.SEPARATORS.sub("", s),
+        ("1 ", "- ", " "),
+    ),
+    "services.grounding.check.TARGET": (2_100, of(check.TARGET, "match"), ("](", "](a")),
+    "services.grounding.check.SPOKEN": (
+        values.PIECE,
+        lambda s: list(check._spoken_numbers(s)),
+        ("三", "三 ", "one ", "two week", "十天"),
     ),
     "services.turn.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
     "services.turn.names._slug": (

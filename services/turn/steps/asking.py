@@ -70,7 +70,7 @@ class Asking(Step):
         if answer.repair and not answer.stopped:
             self._count(answer.usage)
             self._withdraw()
-            answer = await self._say(await self._protocol(), answer.repair)
+            answer = await self._say(await self._protocol(), answer.repair, is_last=True)
         return answer
 
     async def _protocol(self) -> tool_protocol.ToolProtocol:
@@ -86,15 +86,17 @@ class Asking(Step):
             self._count(usage)
         return tool_protocol.PROTOCOLS[progress.found_protocol or "native"]
 
-    async def _say(self, protocol: tool_protocol.ToolProtocol, repair=()) -> Answer:
-        """:param repair: messages behind the transcript, see `Answer`"""
+    async def _say(self, protocol: tool_protocol.ToolProtocol, more=(), *, is_last=False) -> Answer:
+        """:param more: messages behind the transcript, which are not kept
+        :param is_last: the answer is not repaired, see `Answer`
+        """
         prompt, functions = self.request.system_prompt, self.tools.functions
         self.first_block = self.blocks
-        self.answer = protocol.answer(functions, is_last=bool(repair) or self._is_last_word())
+        self.answer = protocol.answer(functions, is_last=is_last or self._is_last_word())
         if self._is_last_word():
             instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
-        messages = [*self.history, *self.progress.messages, *repair]
+        messages = [*self.history, *self.progress.messages, *more]
         if self.llm.supports_vision:
             messages = transcript.with_pictures(messages, self.pictures, files.MAX_PICTURES)
         else:

@@ -159,7 +159,7 @@ async def test_outcomes(fake, call, outcome, said):
     assert result.outcome == outcome and said in result.text
     message = next(m for m in done.progress.messages if m["role"] == "tool")
     assert message["outcome"] == outcome and len(message["content"]) <= 24_000
-    assert llm.requests[1]["messages"][-1]["content"] == result.text
+    assert llm.requests[1]["messages"][-1]["content"].startswith(result.text)
 
 
 async def test_cut_call_is_not_run_although_its_arguments_parse(fake):

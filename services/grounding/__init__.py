@@ -1,0 +1,1 @@
+"""Grounding check of answers."""
