@@ -172,9 +172,9 @@ class Demo:
 
     @staticmethod
     def _warm_up(port: int, openings: list[str]) -> None:
-        # Only whom everybody meets: the model reads one after the other, and a question waits behind all of them.
-        if llm.warm_up(port, json.loads(openings[-1])):
-            say(f"  The embedded model {llm.MODEL} is warmed up.")
+        for name, opening in map(json.loads, openings):
+            if llm.warm_up(port, opening):
+                say(f"  The embedded model is warmed up for the {name}.")
 
     def _use_provider(self) -> None:
         address = urlsplit(os.environ["OPENAI_BASE_URL"])

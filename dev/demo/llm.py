@@ -14,6 +14,7 @@ import urllib.request
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dev import processes
 from dev.cache import build_once
@@ -29,6 +30,8 @@ MODEL_FILE = f"{MODEL}-q4_k_m.gguf"
 MODEL_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 TEMPLATE = "chat_template.jinja"
 WARM_UP_TIMEOUT = 300  # seconds
+PIECE = 2_000  # characters of a prompt that are read in one go, about 600 tokens
+NOTHING = {"n_predict": 1, "cache_prompt": True}
 CHUNK = 1 << 22  # bytes read at a time
 SERVER = Path(__file__).with_name("llm_server.py")
 
@@ -68,23 +71,38 @@ def model_file() -> Path:
 def warm_up(port: int, opening: Mapping[str, object]) -> bool:
     """Let the model read how every question begins, so that the first answer does not wait for that.
 
+    It reads in pieces: a question that comes meanwhile waits for one of them, some seconds at most.
+
     :param opening: messages and tools of a request
-    :return: whether the model answered; it takes 5 to 20 seconds
+    :return: whether the model has read it; it takes 5 to 40 seconds
     """
-    body = json.dumps({**opening, "max_tokens": 1, "cache_prompt": True}).encode()
+    deadline = time.monotonic() + WARM_UP_TIMEOUT
+    answer = _asked(port, "/apply-template", opening, deadline)
+    if answer is None:
+        return False
+    prompt = answer["prompt"]
+    return all(
+        _asked(port, "/completion", {"prompt": prompt[:end], **NOTHING}, deadline) is not None
+        for end in (*range(PIECE, len(prompt), PIECE), len(prompt))
+    )
+
+
+def _asked(
+    port: int, path: str, body: Mapping[str, object], deadline: float
+) -> dict[str, Any] | None:
+    """Answer of the model's server, which may not listen yet; None if there is none before the deadline."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/v1/chat/completions",
-        data=body,
+        f"http://127.0.0.1:{port}{path}",
+        data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )
-    deadline = time.monotonic() + WARM_UP_TIMEOUT
     while time.monotonic() < deadline:
         try:
             with urllib.request.urlopen(request, timeout=WARM_UP_TIMEOUT) as answer:
-                return bool(answer.status == 200)
+                return json.load(answer)
         except OSError:
             time.sleep(0.5)
-    return False
+    return None
 
 
 def _number(wheel: Path) -> int:

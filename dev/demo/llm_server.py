@@ -9,7 +9,7 @@ from pathlib import Path
 import xllamacpp
 
 # Prompt caches beside the running one; llama.cpp's own default is 8192.
-CACHE_MIB = 256
+CACHE_MIB = 768  # what the three assistants' questions begin with
 
 
 def main() -> None:

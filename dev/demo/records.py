@@ -132,7 +132,6 @@ if assistant := demo("ai_assistant_demo"):
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")
     assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in kept)
 env.cr.commit()  # noqa: F821
-# The model keeps what it read last: whom everybody meets comes at the end.
-for name in (*ASSISTANTS, "ai_assistant_demo"):
+for name in ("ai_assistant_demo", "ai_assistant_orders", "ai_assistant_sales"):
     if assistant := demo(name):
-        print(MARK + json.dumps(opening(assistant)))
+        print(MARK + json.dumps([assistant.name, opening(assistant)]))
