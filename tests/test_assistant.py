@@ -117,14 +117,16 @@ class TestNewAssistants(AiCase):
             Settings.create({"woow_confirm_round": -1})
 
     def test_facts_only_from_tools_are_told_in_the_persons_language(self):
-        self.assertFalse(self._new().is_grounded)
         turn = self._turn_of(self.assistant)
-        self.assertEqual(turn._turn_request().unsupported_sign, "")
-        self.assistant.is_grounded = True
-        self.assertEqual(turn._turn_request().unsupported_sign, "not from a tool")
         self.env["res.lang"]._activate_lang("zh_TW")
-        turn.lang = "zh_TW"
-        self.assertEqual(turn._turn_request().unsupported_sign, "並非來自工具")
+        said = [
+            ("en_US", False, ""),
+            ("en_US", True, "not from a tool"),
+            ("zh_TW", True, "並非來自工具"),
+        ]
+        for turn.lang, self.assistant.is_grounded, sign in said:
+            self.assertEqual(turn._turn_request().unsupported_sign, sign)
+        self.assertFalse(self._new().is_grounded)
 
     def _turn_of(self, assistant):
         Channel = self.env["discuss.channel"].with_user(self.member)

@@ -36,6 +36,7 @@ MAX_VALUES = 20  # values that a check returns
 MAX_OPERANDS = (
     40  # numbers that arithmetic combines in pairs, the latest of the answer's and of the sources'
 )
+FEW = 4  # operands of which also a small number tells something
 MAX_COLUMN = 1_000  # numbers of a column that arithmetic combines in pairs
 MAX_COLUMNS = 200  # of all results, the latest
 MAX_DURATIONS = 100
@@ -59,6 +60,26 @@ SPOKEN = re.compile(
     r"(?P<cjk>[〇零一二三四五六七八九十兩两]{1,3})\s?[個个]?(?P<unit>[天日週周月年萬万千百時时小分星折]|$)"
     r"|\b(?P<word>one|two|three|four|five|six|seven|eight|nine|ten|twelve)\b(?:\s(?P<after>days?|weeks?))?",
     re.IGNORECASE,
+)
+LASTS = re.compile(  # in hours, minutes or seconds, which the figure tells apart
+    r"(?:duration|hours|時長|时长|工時|工时)\w{0,20}\"?\s?[:=|]\s?(\d{1,6}(?:\.\d{1,4})?)(?!\d)",
+    re.IGNORECASE,
+)
+TOTALS = frozenset(
+    (
+        "合計",
+        "合计",
+        "總計",
+        "总计",
+        "小計",
+        "小计",
+        "total",
+        "totals",
+        "sum",
+        "subtotal",
+        "average",
+        "平均",
+    )
 )
 WORDS = dict(
     zip(
@@ -181,7 +202,12 @@ class _Held:
             self.of_rows.update(_of_rows(table.rows))
             self.ratios.update(one for row in table.rows[:MAX_COLUMN] for one in _ratios(row))
             self._add_operands(table.rest)
-            for number, unit in _spoken_numbers(text):
+            for lasts in LASTS.findall(text):
+                number = float(lasts)
+                self.keys["duration"].add(
+                    number * (60 if number <= 24 else 1 if number <= DAY else 1 / 60)
+                )
+            for number, unit in spoken_numbers(text):
                 numbers.add(number)
                 self._add_days(number, unit)
                 if len(self.operands) < MAX_OPERANDS and number > 1:
@@ -265,7 +291,11 @@ class _Held:
         return digits in self.digits
 
     def _holds_name(self, name: str, _value: Value) -> bool:
-        return name in self.text or all(word in self.words for word in WORD.findall(name))
+        return (
+            name in self.text
+            or name in TOTALS
+            or all(word in self.words for word in WORD.findall(name))
+        )
 
     def _holds_time(self, minutes: int, _value: Value) -> bool:
         times = self.keys["time"]
@@ -307,6 +337,8 @@ class _Held:
             "." in value.text and value.text in self.text
         ):
             return True
+        if value.unit in DAYS[2:] and any(number == day for _, day in self.keys["day"]):
+            return True  # 18 日至 20 日
         if value.unit in (*HOURS, *MINUTES):
             minutes = _minutes(number, value.unit)
             return self._is_between_times(minutes) or any(
@@ -323,7 +355,7 @@ class _Held:
 
 
 class _Arithmetic:
-    """What follows from values of the answer that are held, and from the sources' numbers.
+    """Values that follow from values of the answer that are held, and from the sources' numbers.
 
     :param known: values of the answer, in their order
     """
@@ -337,6 +369,10 @@ class _Arithmetic:
         ]
         self.pairs = sorted({*_of_pairs(self.operands), *held.of_rows})
         self.runs = sorted({*_of_runs(self.said), *_of_runs(held.operands)})
+        whole = sum(self.said)
+        self.rests = sorted(
+            2 * one - whole for one in self.said
+        )  # of one number without all others
         self.ratios = sorted({*_ratios(self.operands), *held.ratios})
         dates = {key for value in known if value.kind == "date" for key in value.keys}
         self.days = _days_between([*dates, *held.keys["date"]])
@@ -362,10 +398,12 @@ class _Arithmetic:
             return self._gives_share(number / 100, tolerance / 100)
         if unit in (*DAYS, *WEEKS) and number * (7 if unit in WEEKS else 1) in self.days:
             return True
-        is_telling = number >= 10 or tolerance < 0.01  # a small number comes out of anything
+        # A small number comes out of anything, but for a few operands.
+        is_telling = number >= 10 or tolerance < 0.01 or len(self.operands) <= FEW
         is_count = number < 1_000 and number == int(number)
         return (
             _is_near(self.pairs, number, 1e-6 if is_count else tolerance)
+            or _is_near(self.rests, number, tolerance)
             or (
                 is_telling
                 and (
@@ -378,7 +416,7 @@ class _Arithmetic:
         )
 
     def _gives_share(self, share: float, tolerance: float) -> bool:
-        """Whether the share, or the change by it, is of two operands, or of a number in its column."""
+        """True if the share, or the change by it, is of two operands, or of a number in its column."""
         return any(
             _is_near(self.ratios, one, tolerance) for one in (share, 1 + share, 1 - share)
         ) or any(
@@ -387,7 +425,7 @@ class _Arithmetic:
         )
 
     def _gives_in_other_unit(self, number: float, tolerance: float, unit: str) -> bool:
-        numbers = self.held.numbers
+        numbers = sorted({*self.held.numbers, *self.said})
         if unit.startswith(DEGREES):
             celsius = (number * 9 / 5 + 32, (number - 32) * 5 / 9)
             return any(_is_near(numbers, one, 1.8 * tolerance) for one in celsius)
@@ -400,7 +438,7 @@ class _Arithmetic:
         )
 
     def _gives_of_column(self, number: float, tolerance: float) -> bool:
-        """Whether two numbers of a column give the number."""
+        """True if two numbers of a column give the number."""
         return any(
             _is_near(column, one + number, tolerance) or _is_near(column, number - one, tolerance)
             for column in self.held.columns
@@ -451,10 +489,13 @@ def _of_runs(said: Sequence[float]) -> Iterator[float]:
 
 
 def _days_between(dates: Iterable[tuple[int, int, int]]) -> set[int]:
+    """Days between each two dates; one without a year is of the latest year of the others."""
+    some = list(islice(dates, MAX_DATES))
+    latest = max((key[0] for key in some), default=0) or SOME_YEAR
     ordinals = []
-    for key in islice(dates, MAX_DATES):
+    for year, month, day in some:
         try:
-            ordinals.append(date(*key).toordinal())
+            ordinals.append(date(year or latest, month, day).toordinal())
         except ValueError:
             continue
     return {abs(one - other) for one in ordinals for other in ordinals}
@@ -475,7 +516,7 @@ def _differences(offsets: Iterable[int]) -> set[int]:
     return {abs(one - other) for one in few for other in few}
 
 
-def _spoken_numbers(text: str) -> Iterator[tuple[float, str]]:
+def spoken_numbers(text: str) -> Iterator[tuple[float, str]]:
     """Numbers in words with their unit, such as 三週 or three weeks."""
     for match in SPOKEN.finditer(text[-PIECE:]):
         if match["word"]:
@@ -492,11 +533,11 @@ def _latest(sources: Sequence[str]) -> Iterator[str]:
         if left <= 0:
             return
         text = ESCAPE.sub(lambda match: chr(int(match[1], 16)), source[:left])
-        yield _without_marked(text)
+        yield without_marked(text)
         left -= len(source)
 
 
-def _without_marked(text: str) -> str:
+def without_marked(text: str) -> str:
     """The text without the values that `marked` has signed: they are no source."""
     if not SIGN.search(text):
         return text

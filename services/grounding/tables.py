@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 MAX_JSON = 200_000  # characters of a result that is read as JSON
@@ -84,7 +84,7 @@ def _of_lines(text: str) -> Table:
     return Table(list(_columns(rows)), _numbers_of_rows(rows), len(lines), "\n".join(rest))
 
 
-def _columns(rows: list[Row]) -> Iterator[list[float]]:
+def _columns(rows: Sequence[Row]) -> Iterator[list[float]]:
     columns: dict[Any, list[float]] = defaultdict(list)
     groups: dict[tuple, list[float]] = defaultdict(list)
     for row in rows:
@@ -107,7 +107,7 @@ def _columns(rows: list[Row]) -> Iterator[list[float]]:
     yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _numbers_of_rows(rows: list[Row]) -> list[list[float]]:
+def _numbers_of_rows(rows: Sequence[Row]) -> list[list[float]]:
     found = (
         [
             number

@@ -74,7 +74,10 @@ _PATTERNS = {  # in this order, by kind of value
         [A-Za-z][A-Za-z\d_]{0,60}(?:[/-][A-Za-z\d_]{1,60}){0,6}(?![A-Za-z\d_])
         """,
     "number": r"""
-        (?<![A-Za-z\d_.])(?P<figure>\d{1,3}(?:[\u202f\u00a0’]\d{3})+(?:[.,]\d+)?|\d{1,30}(?:[.,]\d{1,30}){0,8})
+        (?<![A-Za-z\d_.])(?P<figure>
+            \d{1,3}(?:[\u202f\u00a0’]\d{3})+(?:[.,]\d+)?
+            | \d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d) | \d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d|\.\d)
+            | \d{1,30}(?:\.\d{1,30}|,\d{1,2}(?![\d.,]))? )
         (?: \s?(?P<scale>(?:thousand|million|billion|bn)\b|[km](?![a-z])|[萬万億亿])
           | \s?(?P<unit>UNIT)(?![a-z])
           | (?=(?:\s?[–—~-]\s?[\d.]{1,9})?\s?(?P<other>[a-z°℃]{1,9}(?![a-z])|[\u4e00-\u9fff]{1,3})) )?
@@ -245,7 +248,7 @@ def spoken(number: str) -> int:
 def _number_of(match: re.Match) -> tuple[tuple[float, float], ...]:
     factor = SCALES.get((match["scale"] or "").lower(), 1.0)
     keys = []
-    for number, decimals in _readings(match["figure"]):
+    for number, decimals in readings_of(match["figure"]):
         unit = 10.0**-decimals
         if not decimals and _ABOUT.search(match.string, max(match.start() - 20, 0), match.start()):
             unit = 10.0 ** (len(match["figure"]) - len(match["figure"].rstrip("0,.")))
@@ -255,10 +258,10 @@ def _number_of(match: re.Match) -> tuple[tuple[float, float], ...]:
     return tuple(keys)
 
 
-def _readings(figure: str) -> list[tuple[float, int]]:
+def readings_of(figure: str) -> list[tuple[float, int]]:
     """The numbers that a figure may mean, each with its decimals.
 
-    >>> _readings("12,345.60"), _readings("12.345,6"), _readings("3.141"), _readings("1,2,3")
+    >>> readings_of("12,345.60"), readings_of("12.345,6"), readings_of("3.141"), readings_of("1,2,3")
     ([(12345.6, 2)], [(12345.6, 1)], [(3.141, 3), (3141.0, 0)], [])
     """
     for space in "\u202f\u00a0’":
@@ -268,12 +271,12 @@ def _readings(figure: str) -> list[tuple[float, int]]:
         return [(float(figure), 0)]
     whole, point, rest = figure.rpartition(points[-1])
     other = "," if point == "." else "."
-    readings = []
+    readings: list[tuple[float, int]] = []
     if points.count(point) == 1 and (whole.isdecimal() or _GROUPS[other].fullmatch(whole)):
         readings.append((float(f"{whole.replace(other, '')}.{rest}"), len(rest)))
     if _GROUPS[point].fullmatch(figure):
         readings.append((float(figure.replace(point, "")), 0))
-    return readings
+    return readings if point == "." else readings[::-1]  # 12,345 is hardly ever a decimal
 
 
 _KINDS = {

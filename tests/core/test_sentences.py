@@ -23,7 +23,11 @@ SHIPPED = ("services", "models", "runtime", "controllers", "tools", "wizards")
 LANGUAGES = ("zh_TW", "zh_CN")
 
 # Whatever is said here, only models read, or the operator who writes the file.
-FOR_MODELS = {SERVICES / "turn/read_result.py", *(SERVICES / "records").iterdir()}
+FOR_MODELS = {
+    SERVICES / "turn/advice.py",
+    SERVICES / "turn/read_result.py",
+    *(SERVICES / "records").iterdir(),
+}
 TO_THE_OPERATOR = "ServerFileError"
 SAYING = {"failure": 1, "_notice": 1, "joined": 0}  # functions and which argument is the sentence
 

@@ -338,7 +338,7 @@ PATTERNS = {
     ),
     "services.grounding.values._ABOUT": (20, of(values._ABOUT), ("about ", "約", "a", " $")),
     "services.grounding.values._WORD": (100, of(values._WORD), ("a", " ")),
-    "services.grounding.values._GROUPS": (300, values._readings, ("1,", "123,", "1.")),
+    "services.grounding.values._GROUPS": (300, values.readings_of, ("1,", "123,", "1.")),
     "services.grounding.tables._CELL": (
         20_000,
         tables._CELL.split,
@@ -352,7 +352,7 @@ PATTERNS = {
     "services.grounding.tables._IS_ID": (20_000, of(tables._IS_ID), ("id", "_id", "ids")),
     "services.grounding.check.SIGN": (
         check.MAX_ANSWER,
-        check._without_marked,
+        check.without_marked,
         (" ", " *(", " *(a", " *(a)* ", "\n"),
     ),
     "services.grounding.check.ESCAPE": (
@@ -379,7 +379,7 @@ PATTERNS = {
     "services.grounding.check.TARGET": (2_100, of(check.TARGET, "match"), ("](", "](a")),
     "services.grounding.check.SPOKEN": (
         values.PIECE,
-        lambda s: list(check._spoken_numbers(s)),
+        lambda s: list(check.spoken_numbers(s)),
         ("三", "三 ", "one ", "two week", "十天"),
     ),
     "services.turn.names.LEGAL": (20_000, of(names.LEGAL, "fullmatch"), ("a", "a.")),
