@@ -377,6 +377,11 @@ PATTERNS = {
         ("1 ", "- ", " "),
     ),
     "services.grounding.check.TARGET": (2_100, of(check.TARGET, "match"), ("](", "](a")),
+    "services.grounding.check.LASTS": (
+        check.MAX_SOURCES // 10,
+        check.LASTS.findall,
+        ("duration", "hours", "duration_a", "duration: 1", "hours "),
+    ),
     "services.grounding.check.SPOKEN": (
         values.PIECE,
         lambda s: list(check.spoken_numbers(s)),
