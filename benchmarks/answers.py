@@ -27,7 +27,7 @@ from unittest import mock
 import httpx
 
 from benchmarks.figures import none_of
-from benchmarks.rate import rate
+from benchmarks.interval import rate
 from services import text
 from services.errors import EngineError
 from services.llm import transcript

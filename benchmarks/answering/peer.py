@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks import answers
 from benchmarks.answering import pool as pools
 from benchmarks.answering import ways
-from benchmarks.rate import rate
+from benchmarks.interval import rate
 from dev import processes
 from dev.demo import llm
 from dev.paths import DEV

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.rate import rate
+from benchmarks.interval import rate
 from services.grounding import check
 
 from .drawn import BUILDING, PUBLISHED, Case, case

@@ -17,7 +17,7 @@ from typing import Any
 
 from dev.paths import DEV, LOGS, REQUIREMENTS, ROOT
 
-from ..rate import rate
+from ..interval import rate
 from . import database
 from .judge import problem
 from .models import Llm, the_model

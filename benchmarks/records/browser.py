@@ -22,7 +22,7 @@ from dev.paths import LOGS
 from dev.servers import addon
 from dev.setup import chromium
 
-from ..rate import rate
+from ..interval import rate
 from . import database
 from .judge import numbers
 from .models import Llm, the_model
