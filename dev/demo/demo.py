@@ -69,7 +69,7 @@ class Demo:
         self.own_model = "OPENAI_BASE_URL" not in os.environ
         self.llm_port = 0
         self.shop = ""  # connection string of a database to ask
-        self.facts = {"WOOW_AI_DEMO_LANGUAGES": ",".join(LANGUAGES)}
+        self.facts = {"WOOW_AI_DEMO_LANGUAGES": ",".join(LANGUAGES), "WOOW_AI_DEMO_GROUNDED": "yes"}
         self.addresses: list[str] = []
         self.watched: list[processes.Process] = []
 

@@ -125,7 +125,7 @@ for name, about in ASSISTANTS.items() if provider and has_apps else ():
             texts = {lang: said for lang, said in texts.items() if lang in wanted}
             assistant.update_field_translations(field, texts)
 for name in (*ASSISTANTS, "ai_assistant_demo"):
-    if assistant := demo(name):
+    if (assistant := demo(name)) and variable("GROUNDED"):
         assistant.is_grounded = True
 if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context

@@ -52,6 +52,27 @@ def test_ask_watch_reload_and_find_it_again(odoo, scripted_llm, page_of):
     assert not errors
 
 
+def test_an_invented_value_is_marked(odoo, scripted_llm, page_of):
+    """The model gives the same answer when it is asked again; who comes back later sees what was marked."""
+    scripted_llm.script(first("What time is it in Lyon?", {"content": "It is **18:27** in Lyon."}))
+    demo = odoo.rpc("ai.assistant", "search", [])
+    odoo.rpc("ai.assistant", "write", demo, {"is_grounded": True})
+    try:
+        page = page_of(odoo, "user")
+        page.goto("/my/ai")
+        ask(page, "What time is it in Lyon?")
+        answer = page.locator(".o_ai_chat_message_assistant")
+        expect(answer).to_contain_text("It is 18:27 (not from a tool) in Lyon.")
+        expect(page.locator(".o_ai_chat_turn[data-state=done]")).to_be_visible()
+        page.reload()
+        expect(answer).to_have_count(1)
+        expect(answer).to_contain_text("It is 18:27 (not from a tool) in Lyon.")
+    finally:
+        odoo.rpc("ai.assistant", "write", demo, {"is_grounded": False})
+    asked_again = scripted_llm.requests()[-1]["body"]["messages"][-1]["content"]
+    assert "18:27" in asked_again and "What time is it in Lyon?" in asked_again
+
+
 RICH = """# Time
 
 It is *late*, see https://example.com/clock.
