@@ -237,7 +237,7 @@ def _print(row: dict[str, Any]) -> None:
 def run(arguments: list[str]) -> None:
     servers = [
         mcp_servers.start_everything(processes.free_port()),
-        mcp_servers.start_time(processes.free_port()),
+        mcp_servers.start_clock(processes.free_port()),
     ]
     port = processes.free_port()
     with tempfile.TemporaryDirectory() as folder:

@@ -122,7 +122,7 @@ def set_up(chosen: Sequence[str]) -> None:
     if set(chosen) & {"core", "e2e"}:
         daemons.offer_bubblewrap()
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="setup") as pool:
-        kinds = ("mcp", "mcp2") if "e2e" in chosen else ()
+        kinds = ("mcp", "mcp2") if "e2e" in chosen else ("mcp",) if "core" in chosen else ()
         waiting = [pool.submit(venvs.extra, kind) for kind in kinds]
         if "e2e" in chosen:
             waiting += [pool.submit(environments.named(name).folder) for name in environments.SHORT]

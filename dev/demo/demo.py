@@ -147,7 +147,7 @@ class Demo:
     def _start_mcp_servers(self) -> list[mcp_servers.McpServer]:
         servers = [
             mcp_servers.start_everything(self.instance.port("mcp-everything")),
-            mcp_servers.start_time(self.instance.port("mcp-time")),
+            mcp_servers.start_clock(self.instance.port("mcp-time")),
         ]
         for server in servers:
             self.stack.callback(server.stop)

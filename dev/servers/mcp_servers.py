@@ -1,14 +1,18 @@
-"""Real MCP servers that nobody here wrote, on the loopback, with an environment that holds nothing of the person's.
+"""Real MCP servers on the loopback, with an environment that holds nothing of the person's.
+
+Nobody here wrote these two:
 
 * *everything* is the reference server of the protocol's authors; streamable HTTP at ``/mcp`` or HTTP+SSE at ``/sse``.
 * *time* is their stdio server for times and zones; mcp-proxy serves it at ``/mcp`` and ``/sse``.
+
+The demo has *everything* and, in place of *time*, its own *clock*, which takes places as people say them.
 """
 
 from pathlib import Path
 from typing import Literal
 
 from dev import processes
-from dev.paths import LOGS
+from dev.paths import LOGS, ROOT
 from dev.setup import node, venvs
 
 LOOPBACK = Path(__file__).with_name("loopback.cjs")
@@ -73,5 +77,17 @@ def start_time(port: int, *, folder: Path = LOGS) -> McpServer:
         ],
         log=folder / f"mcp-time-{port}.log",
         env=processes.bare_environment(),
+    )
+    return McpServer("time", port, process)
+
+
+def start_clock(port: int, *, folder: Path = LOGS) -> McpServer:
+    """Start the demo's own `dev.servers.clock`; call :meth:`McpServer.wait` before the first use."""
+    process = processes.start(
+        "MCP server clock",
+        [venvs.extra("mcp") / "bin/python", "-m", "dev.servers.clock", str(port)],
+        log=folder / f"mcp-clock-{port}.log",
+        env=processes.bare_environment(),
+        cwd=ROOT,
     )
     return McpServer("time", port, process)
