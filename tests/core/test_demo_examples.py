@@ -3,7 +3,7 @@
 import jinja2
 import pytest
 
-from benchmarks.demo_questions import QUESTIONS
+from benchmarks.demo.questions import QUESTIONS
 from dev.demo import languages
 from dev.demo.examples import EXAMPLES, as_jinja
 

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from benchmarks import demo_judge
-from benchmarks.demo_questions import QUESTIONS
+from benchmarks.demo import judge
+from benchmarks.demo.questions import QUESTIONS
 
 ASKED = datetime(2026, 11, 21, 21, 56, 4, tzinfo=UTC)
 NOW = {"now": "Asia/Taipei"}
@@ -17,7 +17,7 @@ TALK = {"calls_nothing": True}
 
 def verdict(language, right, answer, called=()):
     answered = ASKED + timedelta(seconds=20)
-    return demo_judge.problem(language, right, answer, called, ASKED, answered)
+    return judge.problem(language, right, answer, called, ASKED, answered)
 
 
 @pytest.mark.parametrize(

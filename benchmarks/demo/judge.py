@@ -1,4 +1,4 @@
-"""Judges an answer of the demo's model by what it says, see `demo_questions`."""
+"""Judges an answer of the demo's model by what it says, see `questions`."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -34,8 +34,8 @@ from services.turn.ai_client import run_turn
 from services.turn.names import make_aliases
 from services.turn.tools import TurnTools
 
-from .demo_judge import problem
-from .demo_questions import QUESTIONS
+from .judge import problem
+from .questions import QUESTIONS
 
 KEPT = DEV / "bench-demo.jsonl"
 AIM = 18  # of 20 in each language
@@ -187,7 +187,7 @@ class Demo:
         parts.append(
             [
                 (ROOT / path).read_text()
-                for path in ("dev/demo/llm_server.py", "benchmarks/demo_judge.py")
+                for path in ("dev/demo/llm_server.py", "benchmarks/demo/judge.py")
             ]
         )
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
