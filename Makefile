@@ -71,7 +71,7 @@ bench-peer:  ## Let a model do tasks here and by LangGraph's agent: ARGS='folder
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.answering.peer $(ARGS)
 
-bench-demo:  ## Ask the demo's embedded model 60 first questions: ARGS='zh_TW time' for some of them
+bench-demo:  ## Ask the demo's embedded model first questions drawn by seed: ARGS='building zh_TW time 50' for some of them
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.demo $(ARGS)
 

@@ -1,8 +1,10 @@
 """How many first questions the demo's embedded model answers right: ``make bench-demo``.
 
 Each question is the first of a new turn of the engine, with the demo's instructions, tools and real servers, and
-without Odoo. Answers are kept in ``.dev/bench-demo.jsonl`` and not asked for again until what they depend on changes,
-so it may be interrupted. Arguments: languages (``zh_TW``), kinds (``time``) or numbers of questions (``3``) narrow it.
+without Odoo. Questions are drawn by seed, see `questions`: of those for building one sees what was answered, of
+those that are published only how many were right. Answers are kept in ``.dev/bench-demo.jsonl`` and not asked for again
+until what they depend on changes, so it may be interrupted. Arguments: ranges of seeds (``published``), languages
+(``zh_TW``), kinds (``time``), and how many questions of a range are asked in each language (20).
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import statistics
 import sys
 import tempfile
 import time
@@ -34,19 +37,20 @@ from services.turn.ai_client import run_turn
 from services.turn.names import make_aliases
 from services.turn.tools import TurnTools
 
-from .judge import problem
-from .questions import QUESTIONS
+from ..interval import wilson
+from .judge import invented, problem
+from .questions import KINDS, LANGUAGES, PUBLISHED, RANGES, Question, questions
 
 KEPT = DEV / "bench-demo.jsonl"
-AIM = 18  # of 20 in each language
-SECONDS = 8  # for an answer
+NUMBER = 20  # questions of a range in a language
 DEFINITION_TOKENS = 2_500  # as dev/demo/records.py gives the assistant
 # as Odoo calls them
-LANGUAGES = {
+NAMES = {
     "en": "English (US)",
     "zh_TW": "Chinese, Traditional (TW) / 繁體中文 (台灣)",
     "zh_CN": "Chinese, Simplified (CN) / 简体中文",
 }
+Row = dict[str, Any]
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 
 
@@ -69,19 +73,17 @@ def of_demo(field: str) -> str:
     return " ".join(found[1].split())
 
 
-def wanted(arguments: Iterable[str]) -> list[tuple[str, int]]:
-    """(language, number) of the questions that are asked."""
+def wanted(arguments: Iterable[str]) -> list[Question]:
     arguments = set(arguments)
-    numbers = {int(one) for one in arguments if one.isdecimal()}
-    kinds = arguments & {kind for kind, _, _ in QUESTIONS["en"]}
-    languages = arguments & set(QUESTIONS) or set(QUESTIONS)
+    number = max((int(one) for one in arguments if one.isdecimal()), default=NUMBER)
     return [
-        (language, number)
-        for language in QUESTIONS
-        for number, (kind, _, _) in enumerate(QUESTIONS[language], 1)
-        if language in languages
-        and (not numbers or number in numbers)
-        and (not kinds or kind in kinds)
+        question
+        for seeds in (arguments & set(RANGES) or RANGES)
+        for language in LANGUAGES
+        if not arguments & set(LANGUAGES) or language in arguments
+        for question in questions(
+            RANGES[seeds], language, number, arguments & set(KINDS) or set(KINDS)
+        )
     ]
 
 
@@ -134,7 +136,7 @@ class Demo:
             conversation_id=1,
             assistant="Demo Assistant",
             llm=self.llm,
-            system_prompt=with_language(of_demo("system_prompt"), LANGUAGES[language]),
+            system_prompt=with_language(of_demo("system_prompt"), NAMES[language]),
             history=({"role": "user", "content": question},),
             servers=self.servers,
             tools=self.tools,
@@ -149,89 +151,131 @@ class Demo:
         ]
         return {"messages": messages, "tools": TurnTools(self.request(""), Pool(POLICY)).functions}
 
-    async def ask(self, language: str, number: int) -> dict[str, Any]:
-        _kind, question, right = QUESTIONS[language][number - 1]
+    async def ask(self, question: Question) -> Row:
         pool, journal = Pool(POLICY), Journal()
         asked, begun = datetime.now(UTC), time.monotonic()
         try:
-            request = self.request(question, language)
+            request = self.request(question.text, question.language)
             tools = TurnTools(request, pool)
             result = await run_turn(request, TurnProgress(), journal, tools, asyncio.Event())
         finally:
             await pool.close()
-        called = [event["tool"] for event in journal.of("tool_call")]
+        answered = datetime.now(UTC)
         if result.error:
-            raise SystemExit(f"{question}: {result.error} {getattr(result.error, 'detail', '')}")
-        said = result.text
-        wrong = problem(language, right, said, called, asked, datetime.now(UTC))
+            raise SystemExit(
+                f"{question.text}: {result.error} {getattr(result.error, 'detail', '')}"
+            )
+        calls = [(event["tool"], event["args"]) for event in journal.of("tool_call")]
+        results = [one.text for ended in journal.ended.values() for one in ended]
+        called = [tool for tool, _arguments in calls]
         return {
-            "language": language,
-            "number": number,
-            "answer": said,
-            "called": [[event["tool"], event["args"]] for event in journal.of("tool_call")],
-            "wrong": wrong,
+            "seed": question.seed,
+            "language": question.language,
+            "kind": question.kind,
+            "question": question.text,
+            "calls": calls,
+            "results": results,
+            "answer": result.text,
+            "wrong": problem(
+                question.language, question.right, result.text, called, asked, answered
+            ),
+            "invented": invented(result.text, [question.text, *results]),
             "seconds": round(time.monotonic() - begun, 1),
-            "load": round(os.getloadavg()[0], 1),
             "first_text": round((journal.first_text or time.monotonic()) - begun, 1),
+            "load": round(os.getloadavg()[0], 1),
         }
 
-    def mark(self, language: str, number: int) -> str:
+    def mark(self, question: Question) -> str:
         """Changes with whatever an answer depends on."""
-        parts = [
-            of_demo("system_prompt"),
-            llm.MODEL_SHA256,
-            llm_template.CHANGES,
-            QUESTIONS[language][number - 1],
-        ]
+        parts: list[Any] = [of_demo("system_prompt"), llm.MODEL_SHA256, question]
+        parts += [llm_template.CHANGES, llm_template.SHOW_EXAMPLES]
         parts += [(tool.name, tool.description, tool.input_schema) for tool in self.tools]
-        parts.append(
-            [
-                (ROOT / path).read_text()
-                for path in ("dev/demo/llm_server.py", "benchmarks/demo/judge.py")
-            ]
-        )
+        files = [ROOT / "dev/demo/llm_server.py", ROOT / "benchmarks/demo/judge.py"]
+        files += sorted((ROOT / "dev/servers/clock").glob("*.*"))
+        parts += [path.read_text() for path in files]
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
 
 async def main(demo: Demo, arguments: list[str]) -> None:
     await demo.read_tools()
-    known = {}
+    known: dict[str, Row] = {}
     if KEPT.exists():
         known = {row["mark"]: row for row in map(json.loads, KEPT.read_text().splitlines())}
-    rows, is_warm = [], False
-    for language, number in wanted(arguments):
-        mark = demo.mark(language, number)
+    rows: list[Row] = []
+    is_warm = False
+    for question in wanted(arguments):
+        mark = demo.mark(question)
         if (row := known.get(mark)) is None:
             if not is_warm and not llm.warm_up(demo.model_port, demo.opening()):
                 raise SystemExit("The model does not answer.")
             is_warm = True
-            row = {**await demo.ask(language, number), "mark": mark}
+            row = {**await demo.ask(question), "mark": mark}
             with KEPT.open("a") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         rows.append(row)
-        _print(row)
-    print()
-    for language in QUESTIONS:
-        of_it = [row for row in rows if row["language"] == language]
-        right = sum(not row["wrong"] for row in of_it)
-        if of_it:
-            slow = sorted(row["seconds"] for row in of_it)
-            load = sorted(row.get("load", 0) for row in of_it)
-            print(
-                f"{language:<6} {right} of {len(of_it)} right (aim {AIM} of 20), "
-                f"answered in {slow[len(slow) // 2]} s, the slowest in {slow[-1]} s (aim {SECONDS} s), "
-                f"load average {load[len(load) // 2]}"
-            )
+        if row["seed"] not in PUBLISHED:
+            _print(row)
+    table(rows)
 
 
-def _print(row: dict[str, Any]) -> None:
-    question = QUESTIONS[row["language"]][row["number"] - 1][1]
+def _print(row: Row) -> None:
     said = " ".join(row["answer"].split())[:90]
-    verdict = f"WRONG: {row['wrong']}" if row["wrong"] else "right"
+    verdict = f"WRONG: {row['wrong']} {row['calls']}" if row["wrong"] else "right"
     print(
-        f"{row['language']:<6}{row['number']:>3} {row['seconds']:>6} s  {question}  →  {said}  [{verdict}]",
+        f"{row['language']:<6}{row['seed']:>4} {row['seconds']:>5} s  {row['question']}  →  {said}  [{verdict}]",
         flush=True,
     )
+
+
+def table(rows: list[Row]) -> None:
+    """Markdown: how many are right in each range of seeds, by language and kind."""
+    parts = {name: [row for row in rows if row["seed"] in seeds] for name, seeds in RANGES.items()}
+    asked = {name: part for name, part in parts.items() if part}
+    print(f"\n| right | {' | '.join(asked)} |{' difference |' if len(asked) > 1 else ''}")
+    print("|---|" + "---|" * (len(asked) + (len(asked) > 1)))
+    groups = [(language, kind) for language in LANGUAGES for kind in (*KINDS, "")]
+    for language, kind in [*groups, ("", "")]:
+        chosen = [
+            [
+                row
+                for row in part
+                if row["language"].startswith(language) and row["kind"].startswith(kind)
+            ]
+            for part in asked.values()
+        ]
+        if all(chosen):
+            print(
+                f"| {language} {kind or 'all'} | {' | '.join(map(_right, chosen))}{_gap(chosen)} |"
+            )
+    print(f"\n| | {' | '.join(asked)} |\n|---|" + "---|" * len(asked))
+    for what, figure in FIGURES.items():
+        print(f"| {what} | {' | '.join(figure(part) for part in asked.values())} |")
+
+
+def _share(rows: list[Row]) -> float:
+    return 100 * sum(not row["wrong"] for row in rows) / len(rows)
+
+
+def _right(rows: list[Row]) -> str:
+    right = sum(not row["wrong"] for row in rows)
+    low, high = wilson(right, len(rows))
+    return f"{right} of {len(rows)} ({low:.0f} to {high:.0f} %)"
+
+
+def _gap(chosen: list[list[Row]]) -> str:
+    return f" | {_share(chosen[1]) - _share(chosen[0]):+.0f} points" if len(chosen) > 1 else ""
+
+
+def _seconds(rows: list[Row]) -> str:
+    seconds = [row["seconds"] for row in rows]
+    return f"{statistics.median(seconds):.1f} s, {max(seconds):.1f} s"
+
+
+FIGURES = {
+    "answers with an invented value": lambda rows: str(sum(bool(r["invented"]) for r in rows)),
+    "median, slowest": _seconds,
+    "load average": lambda rows: f"{statistics.median(row['load'] for row in rows):.1f}",
+}
 
 
 def run(arguments: list[str]) -> None:

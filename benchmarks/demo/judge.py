@@ -52,10 +52,35 @@ def problem(
         time, here, there = at
         hour, minute = map(int, time.split(":"))
         source = asked.astimezone(ZoneInfo(here)).replace(hour=hour, minute=minute)
-        return _times_problem(
-            answer, {_minutes(source.astimezone(ZoneInfo(there)))}, {_minutes(source)}
-        )
+        target = _minutes(source.astimezone(ZoneInfo(there)))
+        if any(target not in told for told in _times_of(right["place"], answer)):
+            return f"does not say {_written({target})} of {right['place']}"
+        return _times_problem(answer, {target}, {_minutes(source)})
     return ""
+
+
+def invented(answer: str, known: Sequence[str]) -> list[str]:
+    """Times of day, and numbers of two digits and more, that none of the ``known`` texts holds.
+
+    >>> invented("利馬是 08:00，差 13 小時。", ["16:00 in Nairobi is 08:00 in Lima, the same day."])
+    ['13']
+    """
+    rest, times = _OFFSET.sub("", answer), set().union(*map(_all_times, known))
+    found = [_written(told) for told in times_in(rest) if not told & times]
+    numbers = {one for text in known for one in _numbers(text)}
+    return found + [one for one in _numbers(_TIME.sub(" ", rest)) if one not in numbers]
+
+
+def _all_times(text: str) -> set[int]:
+    return set().union(*times_in(text))
+
+
+def _numbers(text: str) -> list[str]:
+    """
+    >>> _numbers("7,136 on 5 March 2026")
+    ['7136', '2026']
+    """
+    return re.findall(r"\d{2,}", re.sub(r"(?<=\d),(?=\d{3})", "", text))
 
 
 def times_in(text: str) -> list[set[int]]:
@@ -78,6 +103,18 @@ def times_in(text: str) -> list[set[int]]:
             hour = 0
         found.append({(hour * 60 + minute) % 1440})
     return found
+
+
+def _times_of(place: str, answer: str) -> list[set[int]]:
+    """The times that are told of the place.
+
+    >>> _times_of("吉达", "都灵是 00:25，吉达是 22:25。"), _times_of("Jeddah", "It is 22:25 in Jeddah.")
+    ([{1345}], [{1345}])
+    """
+    name = re.escape(place)
+    behind = re.findall(rf"{name}[^\d，。,.;]{{0,12}}({_TIME.pattern})", answer, re.IGNORECASE)
+    before = re.findall(rf"({_TIME.pattern}) in {name}", answer, re.IGNORECASE)
+    return [times for found in (*behind, *before) for times in times_in(found[0])]
 
 
 def _times_problem(answer: str, right: set[int], beside: set[int]) -> str:

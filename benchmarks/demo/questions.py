@@ -1,117 +1,99 @@
-"""The first questions of `make bench-demo`, and how an answer is judged; each language has the same twenty.
+"""The first questions of `make bench-demo`, drawn by seed, and what is right.
 
-A question is (kind, the question, what is right). What is right is made of
+A place (of 219), a wording (of 12 for each half) and a time, numbers or words make a question. Seeds of `BUILDING` are
+there to choose examples, prompts and tools with. Seeds of `PUBLISHED` are only ever counted: their places, wordings and
+greetings are others, and nobody who chooses looks at what was answered.
+
+What is right is made of
 
 * ``now``: the answer tells the time in this zone, and no other;
-* ``at``: it tells ``(time, of this zone, in that zone)``, and no other but the one that was asked about;
+* ``at``: it tells ``(time, of this zone, in that zone)``, and no other but the one that was asked about, of ``place``;
 * ``says``: it holds one of these words; ``called``: this tool was called; ``calls_nothing``: no tool was.
 """
 
-from typing import Any
+import itertools
+import random
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-Question = tuple[str, str, dict[str, Any]]
+LANGUAGES = ("en", "zh_TW", "zh_CN")
+KINDS = ("time", "conversion", "tool", "talk")  # of seeds one after another
+BUILDING = range(1000)
+PUBLISHED = range(1_000_000, 1_001_000)
+RANGES = {"building": BUILDING, "published": PUBLISHED}
 
-TAIPEI, TOKYO, PARIS = "Asia/Taipei", "Asia/Tokyo", "Europe/Paris"
-LONDON, NEW_YORK, SYDNEY = "Europe/London", "America/New_York", "Australia/Sydney"
-GREETING = {"calls_nothing": True}
 
-QUESTIONS: dict[str, list[Question]] = {
-    "en": [
-        ("time", "What time is it in Taipei?", {"now": TAIPEI}),
-        ("time", "What's the time in Tokyo right now?", {"now": TOKYO}),
-        ("time", "Tell me the current time in Paris.", {"now": PARIS}),
-        ("time", "What time is it in London?", {"now": LONDON}),
-        ("time", "How late is it in New York?", {"now": NEW_YORK}),
-        ("time", "Current time in Sydney please", {"now": SYDNEY}),
-        (
-            "conversion",
-            "If it is 14:00 in Taipei, what time is it in Paris?",
-            {"at": ("14:00", TAIPEI, PARIS)},
-        ),
-        (
-            "conversion",
-            "Convert 09:30 Tokyo time to London time.",
-            {"at": ("09:30", TOKYO, LONDON)},
-        ),
-        (
-            "conversion",
-            "It is 20:15 in New York. What time is that in Taipei?",
-            {"at": ("20:15", NEW_YORK, TAIPEI)},
-        ),
-        (
-            "conversion",
-            "What is 08:00 in London in Sydney time?",
-            {"at": ("08:00", LONDON, SYDNEY)},
-        ),
-        (
-            "tool",
-            "Use the echo tool to say: blue harbour",
-            {"called": "echo", "says": ["blue harbour"]},
-        ),
-        ("tool", "Echo back the words good morning", {"called": "echo", "says": ["good morning"]}),
-        ("tool", "Add 17 and 25 with the sum tool.", {"called": "get-sum", "says": ["42"]}),
-        (
-            "tool",
-            "What is 1234 plus 4321? Use your tool.",
-            {"called": "get-sum", "says": ["5555", "5,555"]},
-        ),
-        ("tool", "Show me the tiny image.", {"called": "get-tiny-image"}),
-        ("talk", "Hi", GREETING),
-        ("talk", "Thank you very much!", GREETING),
-        ("talk", "Who are you?", GREETING),
-        ("talk", "How are you today?", GREETING),
-        ("talk", "What can you do for me?", GREETING),
-    ],
-    "zh_TW": [
-        ("time", "現在台北幾點？", {"now": TAIPEI}),
-        ("time", "東京現在是什麼時間？", {"now": TOKYO}),
-        ("time", "請告訴我巴黎目前的時間。", {"now": PARIS}),
-        ("time", "倫敦現在幾點？", {"now": LONDON}),
-        ("time", "紐約現在幾點了？", {"now": NEW_YORK}),
-        ("time", "雪梨目前時間", {"now": SYDNEY}),
-        ("conversion", "如果台北是 14:00，巴黎是幾點？", {"at": ("14:00", TAIPEI, PARIS)}),
-        ("conversion", "請把東京時間 09:30 換算成倫敦時間。", {"at": ("09:30", TOKYO, LONDON)}),
-        ("conversion", "紐約現在是 20:15，台北是幾點？", {"at": ("20:15", NEW_YORK, TAIPEI)}),
-        ("conversion", "倫敦的 08:00 是雪梨的幾點？", {"at": ("08:00", LONDON, SYDNEY)}),
-        ("tool", "請用 echo 工具說：藍色港口", {"called": "echo", "says": ["藍色港口"]}),
-        ("tool", "請用 echo 重複「早安」", {"called": "echo", "says": ["早安"]}),
-        ("tool", "請用加總工具計算 17 加 25。", {"called": "get-sum", "says": ["42"]}),
-        (
-            "tool",
-            "1234 加 4321 是多少？請用工具。",
-            {"called": "get-sum", "says": ["5555", "5,555"]},
-        ),
-        ("tool", "請給我看那張小圖片。", {"called": "get-tiny-image"}),
-        ("talk", "你好", GREETING),
-        ("talk", "非常感謝！", GREETING),
-        ("talk", "你是誰？", GREETING),
-        ("talk", "你今天好嗎？", GREETING),
-        ("talk", "你可以幫我做什麼？", GREETING),
-    ],
-    "zh_CN": [
-        ("time", "现在台北几点？", {"now": TAIPEI}),
-        ("time", "东京现在是什么时间？", {"now": TOKYO}),
-        ("time", "请告诉我巴黎目前的时间。", {"now": PARIS}),
-        ("time", "伦敦现在几点？", {"now": LONDON}),
-        ("time", "纽约现在几点了？", {"now": NEW_YORK}),
-        ("time", "悉尼目前时间", {"now": SYDNEY}),
-        ("conversion", "如果台北是 14:00，巴黎是几点？", {"at": ("14:00", TAIPEI, PARIS)}),
-        ("conversion", "请把东京时间 09:30 换算成伦敦时间。", {"at": ("09:30", TOKYO, LONDON)}),
-        ("conversion", "纽约现在是 20:15，台北是几点？", {"at": ("20:15", NEW_YORK, TAIPEI)}),
-        ("conversion", "伦敦的 08:00 是悉尼的几点？", {"at": ("08:00", LONDON, SYDNEY)}),
-        ("tool", "请用 echo 工具说：蓝色港口", {"called": "echo", "says": ["蓝色港口"]}),
-        ("tool", "请用 echo 重复“早安”", {"called": "echo", "says": ["早安"]}),
-        ("tool", "请用求和工具计算 17 加 25。", {"called": "get-sum", "says": ["42"]}),
-        (
-            "tool",
-            "1234 加 4321 是多少？请用工具。",
-            {"called": "get-sum", "says": ["5555", "5,555"]},
-        ),
-        ("tool", "请给我看那张小图片。", {"called": "get-tiny-image"}),
-        ("talk", "你好", GREETING),
-        ("talk", "非常感谢！", GREETING),
-        ("talk", "你是谁？", GREETING),
-        ("talk", "你今天好吗？", GREETING),
-        ("talk", "你可以帮我做什么？", GREETING),
-    ],
-}
+class Question(NamedTuple):
+    language: str
+    kind: str
+    seed: int
+    text: str
+    right: dict[str, Any]
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = Path(__file__).with_name(name).read_text().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+PLACES = [(dict(zip(LANGUAGES, names, strict=True)), zone) for *names, zone in _rows("places.tsv")]
+WORDINGS: dict[str, dict[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("wordings.toml").read_text()
+)
+
+
+def questions(
+    seeds: range, language: str, number: int, kinds: Collection[str] = KINDS
+) -> list[Question]:
+    """The first ``number`` questions of these kinds."""
+    drawn: Iterator[Question] = (question(language, seed) for seed in seeds)
+    return list(itertools.islice((one for one in drawn if one.kind in kinds), number))
+
+
+def question(language: str, seed: int) -> Question:
+    """The question of a seed, the same whenever it is drawn."""
+    kind = KINDS[seed % len(KINDS)]
+    half = 1 if seed in PUBLISHED else 0
+    chance = random.Random(f"{language} {seed}")
+    text, right = {"time": _now, "conversion": _elsewhere, "tool": _tool, "talk": _talk}[kind](
+        language, half, chance
+    )
+    return Question(language, kind, seed, text, right)
+
+
+def _half(of: Sequence[Any], half: int) -> Sequence[Any]:
+    return of[half::2]
+
+
+def _wording(language: str, kind: str, half: int, chance: random.Random) -> str:
+    return chance.choice(_half(WORDINGS[language][kind], half))
+
+
+def _now(language: str, half: int, chance: random.Random) -> tuple[str, dict[str, Any]]:
+    names, zone = chance.choice(_half(PLACES, half))
+    return _wording(language, "time", half, chance).format(place=names[language]), {"now": zone}
+
+
+def _elsewhere(language: str, half: int, chance: random.Random) -> tuple[str, dict[str, Any]]:
+    (here, source), (there, target) = chance.sample(_half(PLACES, half), 2)
+    time = f"{chance.randrange(24):02}:{chance.randrange(0, 60, 5):02}"
+    wording = _wording(language, "conversion", half, chance)
+    text = wording.format(time=time, here=here[language], there=there[language])
+    return text, {"at": (time, source, target), "place": there[language]}
+
+
+def _tool(language: str, half: int, chance: random.Random) -> tuple[str, dict[str, Any]]:
+    tool = chance.choice(("echo", "sum"))
+    wording = _wording(language, tool, half, chance)
+    if tool == "echo":
+        words = chance.choice(_half(WORDINGS[language]["words"], half))
+        return wording.format(words=words), {"called": "echo", "says": [words]}
+    a, b = chance.randrange(2, 5000), chance.randrange(2, 5000)
+    says = [str(a + b), f"{a + b:,}"]
+    return wording.format(a=a, b=b), {"called": "get-sum", "says": says}
+
+
+def _talk(language: str, half: int, chance: random.Random) -> tuple[str, dict[str, Any]]:
+    return _wording(language, "talk", half, chance), {"calls_nothing": True}
