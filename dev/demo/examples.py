@@ -1,9 +1,9 @@
 """Exchanges that the embedded model is shown before the first question, as turns of the same form as the real ones.
 
-A model of 1.5 billion parameters follows an example better than an instruction: which tool it takes, how it says a
-time, in which script it answers. The answer to a conversion names one place and time only: with both, the model has
-swapped them. An example that calls a tool is shown only where a tool of that name is offered, by the name under which
-it is offered. None of them answers a question of ``make bench-demo``: other places, other times, other numbers.
+A model of 1.5 billion parameters follows an example better than an instruction: which tool it takes, and that a place
+is passed on as it was said. It also copies what an example says, so those of the clock end with the call and tell no
+time, and what an echo answers stands in its question. An example that calls a tool is shown only where a tool of that
+name is offered, by the name under which it is offered. ``make bench-demo`` asks about none of these places.
 """
 
 import json
@@ -13,48 +13,35 @@ from dev.demo.languages import ENGLISH, SIMPLIFIED, TRADITIONAL, Language
 
 
 class Example(NamedTuple):
-    """``tool`` is the end of a tool's name, ``""`` where the answer needs none."""
+    """``tool`` is the end of a tool's name, ``""`` where the answer needs none; with no answer the call is the end."""
 
     language: Language
     question: str
-    answer: str
+    answer: str = ""
     tool: str = ""
     arguments: dict[str, Any] = {}
     result: str = ""
 
 
-def _moment(zone: str, moment: str) -> dict[str, Any]:
-    return {"timezone": zone, "datetime": moment, "day_of_week": "Thursday", "is_dst": False}
+def _now(place: str) -> dict[str, Any]:
+    return {"tool": "get_current_time", "arguments": {"place": place}}
 
 
-def _now(zone: str, moment: str) -> dict[str, Any]:
-    """Call and result of mcp-server-time."""
-    result = json.dumps(_moment(zone, moment), indent=2)
-    return {"tool": "get_current_time", "arguments": {"timezone": zone}, "result": result}
+def _elsewhere(time: str, place: str, target_place: str) -> dict[str, Any]:
+    arguments = {"time": time, "place": place, "target_place": target_place}
+    return {"tool": "convert_time", "arguments": arguments}
 
 
-def _elsewhere(here: str, there: str, before: str, after: str, difference: str) -> dict[str, Any]:
-    arguments = {"source_timezone": here, "time": before[11:16], "target_timezone": there}
-    result = {
-        "source": _moment(here, before),
-        "target": _moment(there, after),
-        "time_difference": difference,
-    }
-    return {
-        "tool": "convert_time",
-        "arguments": arguments,
-        "result": json.dumps(result, indent=2),
-    }
-
-
-CAIRO, LIMA, MUMBAI, NAIROBI = "Africa/Cairo", "America/Lima", "Asia/Kolkata", "Africa/Nairobi"
 EXAMPLES = (
     Example(TRADITIONAL, "早安！", "早安！"),
+    Example(SIMPLIFIED, "查一下哈拉雷的时间", **_now("哈拉雷")),
     Example(
-        SIMPLIFIED,
-        "查一下开罗的时间",
-        "开罗现在是 18:27。",
-        **_now(CAIRO, "2026-03-05T18:27:41+02:00"),
+        TRADITIONAL,
+        "用 echo 說：天上的星",
+        "天上的星",
+        "echo",
+        {"message": "天上的星"},
+        "Echo: 天上的星",
     ),
     Example(ENGLISH, "Good morning!", "Good morning! How can I help you?"),
     Example(
@@ -67,20 +54,15 @@ EXAMPLES = (
     ),
     Example(
         ENGLISH,
-        "A call starts at 16:00 in Nairobi. When is that for someone in Lima?",
-        "It is 08:00 in Lima.",
-        **_elsewhere(
-            NAIROBI, LIMA, "2026-03-05T16:00:00+03:00", "2026-03-05T08:00:00-05:00", "-8.0h"
-        ),
+        "A call starts at 16:00 in Harare. When is that for someone in Bergen?",
+        **_elsewhere("16:00", "Harare", "Bergen"),
     ),
     Example(
         SIMPLIFIED,
-        "利马的 21:40 是内罗毕的几点？",
-        "内罗毕是 05:40。",
-        **_elsewhere(
-            LIMA, NAIROBI, "2026-03-05T21:40:00-05:00", "2026-03-06T05:40:00+03:00", "+8.0h"
-        ),
+        "毕尔巴鄂的 21:40 是神户的几点？",
+        **_elsewhere("21:40", "毕尔巴鄂", "神户"),
     ),
+    Example(ENGLISH, "How late is it in Kobe?", **_now("Kobe")),
     Example(
         ENGLISH,
         "How many products are there?",
@@ -127,12 +109,10 @@ EXAMPLES = (
     Example(SIMPLIFIED, "太好了！", "很高兴能帮上忙！"),
     Example(
         TRADITIONAL,
-        "孟買 10:45 開會，開羅那邊是幾點？",
-        "開羅是 07:15。",
-        **_elsewhere(
-            MUMBAI, CAIRO, "2026-03-05T10:45:00+05:30", "2026-03-05T07:15:00+02:00", "-3.5h"
-        ),
+        "神戶 10:45 的時候，卑爾根是幾點？",
+        **_elsewhere("10:45", "神戶", "卑爾根"),
     ),
+    Example(TRADITIONAL, "畢爾包現在是什麼時間？", **_now("畢爾包")),
 )
 
 
@@ -147,13 +127,13 @@ def _as_jinja(example: Example) -> str:
     if not example.tool:
         return _literal(asked + answered)
     arguments = json.dumps(example.arguments, ensure_ascii=False)
-    result = f"<tool_response>\n{example.result}\n</tool_response>"
+    result = f"<tool_response>\n{example.result}\n</tool_response>\n{example.language.from_result}"
+    answered = _said("user", result) + answered if example.answer else ""
     return (
         f"{{%- for tool in tools if tool.function.name.endswith({json.dumps(example.tool)}) %}}"
         + _literal(f'{asked}<|im_start|>assistant\n```json\n{{"name": "')
         + "{{- tool.function.name }}"
-        + _literal(f'", "arguments": {arguments}}}\n```<|im_end|>\n' + _said("user", result))
-        + _literal(answered)
+        + _literal(f'", "arguments": {arguments}}}\n```<|im_end|>\n' + answered)
         + "{%- endfor %}"
     )
 

@@ -3,6 +3,7 @@
 import jinja2
 import pytest
 
+from benchmarks.demo import judge
 from benchmarks.demo.questions import LANGUAGES as ASKED_IN
 from benchmarks.demo.questions import PLACES, WORDINGS
 from dev.demo import languages
@@ -23,7 +24,8 @@ def test_an_example_is_shown_where_its_tool_is_offered_and_by_that_name():
     assert "get_current_time" not in said
     assert "aggregate_records" not in said
     asked = [example for example in EXAMPLES if example.tool == "convert_time"]
-    assert said.count("<|im_start|>user") == len(TALK) + 2 * len(asked)
+    answered = [example for example in asked if example.answer]
+    assert said.count("<|im_start|>user") == len(TALK) + len(asked) + len(answered)
 
 
 def test_without_tools_there_is_only_talk():
@@ -36,6 +38,15 @@ def test_no_example_is_a_question_that_is_measured(example):
     assert not names & {str(value) for value in example.arguments.values()}
     for language in ASKED_IN:
         assert example.question not in WORDINGS[language]["talk"]
+
+
+CLOCK = [one for one in EXAMPLES if one.tool in ("get_current_time", "convert_time")]
+
+
+@pytest.mark.parametrize("example", CLOCK, ids=lambda example: example.question)
+def test_no_example_holds_a_time_that_an_answer_can_copy(example):
+    asked = judge.invented(example.answer + example.result, [example.question])
+    assert not asked
 
 
 def hint(question, person="English (US)"):
