@@ -58,7 +58,7 @@ def reload_together(odoo, file):
     with ThreadPoolExecutor(len(chats)) as pool:
         for number in range(10):
             entry = f'[[mcp.servers]]\nname = "more"\nurl = "http://127.0.0.1:9/{number}"\n'
-            file.write_text(f"{text}\n{entry}enabled = false\n")
+            replace(file, f"{text}\n{entry}enabled = false\n")
             assert list(pool.map(reload, chats)) == [200, 200]
             (more,) = odoo.rpc(
                 SERVER,
@@ -68,7 +68,14 @@ def reload_together(odoo, file):
                 context={"active_test": False},
             )
             assert more["url"].endswith(f"/{number}")
-    file.write_text(text)
+    replace(file, text)
+
+
+def replace(file, text):
+    """At once, as editors do: who reads it never meets half of it."""
+    new = file.with_suffix(".new")
+    new.write_text(text)
+    new.replace(file)
 
 
 def test_a_server_of_the_file_answers_stops_and_follows_the_file(new_odoo, scripted_llm, file):
@@ -109,9 +116,9 @@ def test_a_server_of_the_file_answers_stops_and_follows_the_file(new_odoo, scrip
     odoo.rpc(SERVER, "action_start", [clock])
     eventually(lambda: states(odoo)["clock"]["state"] == "connected")
 
-    file.write_text("[mcp]\nenabled = maybe\n")  # broken: what runs goes on
+    replace(file, "[mcp]\nenabled = maybe\n")  # broken: what runs goes on
     eventually(lambda: "mcp_servers.toml" in odoo.log_text())
     assert states(odoo)["clock"]["state"] == "connected"
-    file.write_text("[mcp]\n")
+    replace(file, "[mcp]\n")
     eventually(lambda: states(odoo)["clock"]["state"] == "disabled")
     eventually(lambda: not processes_of_the_clock())
