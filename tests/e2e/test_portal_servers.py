@@ -289,11 +289,12 @@ def test_a_person_connects_with_a_key_and_takes_permissions_back(
         go_dark(page)
         expect(page.locator("[data-grant]")).to_be_visible()
         assert axe.violations(page, "main") == []
-        page.get_by_role("button", name="Revoke").click()
+        revoke = page.locator("[data-grant]").get_by_role("button", name="Revoke")
+        revoke.click()
         question = page.get_by_role("dialog")
         question.get_by_role("button", name="Cancel").click()
         expect(page.locator("[data-grant]")).to_be_visible()
-        page.get_by_role("button", name="Revoke").click()
+        revoke.click()
         question.get_by_role("button", name="Revoke").click()
         expect(
             page.get_by_text("None. Tools that ask for your permission ask before each call.")
