@@ -17,7 +17,7 @@ Turns
     `turn.ai_client`: `run_turn` runs one turn, or what is left of it
     `turn.tools`: `TurnTools` offers the tools of a turn, and has them looked up when they are too many
     `turn.execution`: `execute` runs one call without a turn
-    `turn.approval`: `decide` says whether a call runs, waits for a person or is refused
+    `approval.approval`: `decide` says whether a call runs, waits for a person or is refused
     `context.budget`: `plan` chooses what of a conversation a request holds
 
 Language models

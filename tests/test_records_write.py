@@ -9,10 +9,10 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..runtime.records import executor, record_calls, write
+from ..services.approval import approval
 from ..services.llm.transcript import DIFFERS
 from ..services.records import catalog
 from ..services.records.errors import RecordError, SomethingLeft
-from ..services.turn import approval
 from ..services.turn.interrupt import Interrupt
 from ..services.turn.ports import Ending
 from ..tools import db

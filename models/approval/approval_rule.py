@@ -1,8 +1,8 @@
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
-from ...services.turn import conditions
-from ...services.turn.approval import Rule
+from ...services.approval import conditions
+from ...services.approval.approval import Rule
 from ...tools import sentences
 
 

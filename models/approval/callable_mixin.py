@@ -2,8 +2,8 @@ import hashlib
 
 from odoo import fields, models
 
+from ...services.approval import approval
 from ...services.sentence import _lt
-from ...services.turn import approval
 from ...tools import sentences
 
 BLOCKED = {
@@ -27,11 +27,11 @@ class CallableMixin(models.AbstractModel):
         raise NotImplementedError
 
     def _policy_facts(self):
-        """:return: `policy`, `annotations` and `trust` of `services.turn.approval.decide`"""
+        """:return: `policy`, `annotations` and `trust` of `services.approval.approval.decide`"""
         raise NotImplementedError
 
     def _rules(self, assistant):
-        """:return: the `services.turn.approval.Rule` that may apply in a chat with this assistant, in order"""
+        """:return: the `services.approval.approval.Rule` that may apply in a chat with this assistant, in order"""
         return []
 
     def _person_policies(self, user):
@@ -74,7 +74,7 @@ class CallableMixin(models.AbstractModel):
 
         :param user: whose call it is
         :param assistants: without one, what holds for every assistant
-        :param is_tainted: see `services.turn.approval.decide`; only a turn knows what its model has read
+        :param is_tainted: see `services.approval.approval.decide`; only a turn knows what its model has read
         """
         self.ensure_one()
         # sudo: mcp_tool, approval_rule, ai.assistant - policies, read to decide and not shown

@@ -7,12 +7,13 @@ from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
 
 from ...services import text
+from ...services.approval import approval
 from ...services.errors import EngineError, McpOff
 from ...services.mcp.discovery import definition_diff
 from ...services.sentence import _lt
 from ...services.specs import ToolSpec
 from ...services.toolset import definition
-from ...services.turn import approval, names
+from ...services.turn import names
 from ...tools import limits, mcp_switch
 
 HOSTILE = {"instruction", "invisible"}  # no honest tool needs them in its definition

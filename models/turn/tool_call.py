@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from odoo import api, fields, models
 
 from ...services import const, events, text
+from ...services.approval import approval
 from ...services.errors import ElicitationRequired, EngineError, SignInRequired
 from ...services.llm.files import MAX_BYTES, fitting_files
 from ...services.llm.transcript import DIFFERS
@@ -17,7 +18,7 @@ from ...services.schemas import schema
 from ...services.sentence import _lt
 from ...services.specs import CallResult, Verdict
 from ...services.toolset import lookup
-from ...services.turn import approval, read_result
+from ...services.turn import read_result
 from ...services.turn.calls import NOT_FINISHED
 from ...tools import labels, limits, sentences
 from ...tools.limits import MEGABYTE

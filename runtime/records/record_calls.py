@@ -11,11 +11,11 @@ from typing import Any
 
 from odoo import fields
 
+from ...services.approval import approval
 from ...services.errors import LeaseLost, TurnGone
 from ...services.records.errors import ConnectionLost, RecordError, SomethingLeft, TryAgain
 from ...services.sentence import _lt
 from ...services.specs import CallResult
-from ...services.turn import approval
 from ...services.turn.interrupt import Interrupt
 from ...services.turn.ports import StoreGone
 from ...tools import db, rehearsal

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import events, traces
+from ..approval import approval
 from ..concurrency import Race
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.call_options import CallOptions, OnProgress
@@ -14,7 +15,6 @@ from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
 from ..records.errors import RecordError
 from ..sentence import _lt
 from ..specs import CallResult, Executed, ToolCall, Verdict
-from . import approval
 from .execution import failure, now, refusal
 from .interrupt import Interrupt
 from .ports import Journal

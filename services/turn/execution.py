@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import const, large, text
+from ..approval import approval
 from ..errors import EngineError, ServerTimeout, SessionExpired, SessionLost
 from ..mcp.discovery import content
 from ..mcp.pool.pool import Pool
@@ -21,7 +22,6 @@ from ..specs import (
     ToolCall,
     ToolSpec,
 )
-from . import approval
 
 MAYBE = _lt("It is not known whether the tool has taken effect.")
 

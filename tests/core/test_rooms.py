@@ -22,6 +22,7 @@ ARROWS = {
     "services.render": "services",
     "services.records": "services",
     "services.grounding": "",
+    "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
     "services.mcp.transport": "services services.net services.sandbox",
@@ -44,8 +45,9 @@ ARROWS = {
         " services.grounding"
     ),
     "services.turn": (
-        "services services.schemas services.render services.mcp.session services.mcp.discovery services.mcp.pool"
-        " services.openapi services.llm services.records services.toolset services.embeddings services.turn.steps"
+        "services services.approval services.schemas services.render services.mcp.session services.mcp.discovery"
+        " services.mcp.pool services.openapi services.llm services.records services.toolset services.embeddings"
+        " services.turn.steps"
     ),
     "services.turn.queue": "services services.render services.turn",
 }

@@ -201,7 +201,7 @@ NOT_FOR_PEOPLE = {
         "sandbox/bubblewrap.py",
         "sentence.py",
         "toolset/lookup.py",
-        "turn/approval.py",
+        "approval/approval.py",
         "turn/steps/asking.py",
     )
 }

@@ -15,13 +15,14 @@ from runners import until
 from turns import Turn, request_of, tools_of
 
 from services import text
+from services.approval import approval
 from services.errors import LeaseLost
 from services.records import catalog, id_check
 from services.records.errors import ConnectionLost, RecordError, TryAgain, unknown
 from services.specs import CallResult, Limits, ToolCall, TurnResult, Verdict
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
-from services.turn import approval, journal
+from services.turn import journal
 from services.turn.calls import Calls, Reports
 from services.turn.interrupt import Interrupt
 from services.turn.journal import TurnJournal

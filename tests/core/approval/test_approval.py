@@ -1,7 +1,7 @@
 import pytest
 
-from services.turn import approval, conditions
-from services.turn.approval import Rule
+from services.approval import approval, conditions
+from services.approval.approval import Rule
 
 READ = {"readOnlyHint": True}
 DESTROY = {"destructiveHint": True}
