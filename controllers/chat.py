@@ -251,6 +251,7 @@ class ChatController(http.Controller):
                         if values["compact"]
                         else channel._files_to_send(values["attachment_ids"] or []),
                         mentions=attached,
+                        prompt_server=values["prompt_server"],
                         companies=companies[:MAX_COMPANIES],
                         steers=values["when"] == "steer" and bool(channel._running_turn()),
                         compacts=bool(values["compact"]),

@@ -34,6 +34,14 @@ class DecisionController(http.Controller):
         end = start + query_int("limit", PAGE, 1, MAX_PAGE)
         return {"records": found[start:end], "total": len(found)}
 
+    @http.route("/api/ai/calls/<string:call_id>/explanation", **READ)
+    def explanation(self, call_id):
+        """The checks that a call met, each with its answer."""
+        call = request.env["woow_paas_platform.tool_call"].search([("call_id", "=", call_id)])
+        if not call:
+            raise ApiError.not_found(request.env._("This call does not exist."))
+        return call._explanation()
+
     # ------------------------------------------------------------ grants
 
     @http.route("/api/ai/grants", **READ)

@@ -164,6 +164,13 @@ OPERATIONS = {
         "FurtherChanges",
         ("call", "after", "limit"),
     ),
+    ("get", f"{AI}/calls/{{call_id}}/explanation"): (
+        "Why a call was made, asked about or refused",
+        "",
+        200,
+        "Explanation",
+        (),
+    ),
     ("post", f"{TURN}/decision"): ("Decide what an event asked", "Decision", 200, "Decided", ()),
     ("get", f"{AI}/preferences"): ("The caller's preferences", "", 200, "Preferences", ()),
     ("patch", f"{AI}/preferences"): ("Change them", "PreferencesChange", 200, "Preferences", ()),
@@ -229,7 +236,7 @@ OPERATIONS = {
     ),
 }
 FORMS = {"UploadForm"}  # bodies that are sent as multipart/form-data
-WORDS = {"q", "scope", "ids", "call"}  # parameters of a query that are no numbers
+WORDS = {"q", "scope", "ids", "call", "call_id"}  # parameters that are no numbers
 
 
 def _content(name):
@@ -239,8 +246,10 @@ def _content(name):
 
 def _parameters(path, query):
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
-    return [{"name": name, "in": "path", "required": True, "schema": INT} for name in names] + [
-        {"name": name, "in": "query", "schema": TEXT if name in WORDS else INT} for name in query
+    places = [(name, {"in": "path", "required": True}) for name in names]
+    places += [(name, {"in": "query"}) for name in query]
+    return [
+        {"name": name, **place, "schema": TEXT if name in WORDS else INT} for name, place in places
     ]
 
 

@@ -488,6 +488,22 @@ SCHEMAS = {
         }
     ),
     "Accepted": _object({"turn_id": INT, "stream_url": TEXT, "message_id": INT}),
+    "Explanation": _object(
+        {
+            "id": TEXT,
+            "outcome": _or_null(TEXT),
+            "approval": _or_null(TEXT),
+            "reason": TEXT,
+            "steps": _list(
+                _object({"check": TEXT, "answer": TEXT, "title": TEXT, "text": TEXT}),
+            ),
+            "summary": {**TEXT, "description": "Instead of steps, where none were recorded"},
+            "manage_path": {
+                **_or_null(TEXT),
+                "description": "Page on which the caller changes what asks",
+            },
+        }
+    ),
     "FurtherChanges": _object(
         {
             "records": _list(
@@ -616,6 +632,11 @@ SCHEMAS = {
                 **_list(_object({"model": TEXT, "id": INT})),
                 "description": "Odoo records that are attached, at most 8; with `edit_of` those of the former"
                 " wording if left out",
+            },
+            "prompt_server": {
+                **TEXT,
+                "maxLength": 200,
+                "description": "Name of the MCP server whose prompt `content` is: not the person's own words",
             },
             "company_ids": {
                 **_list(INT),

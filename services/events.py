@@ -198,6 +198,7 @@ def approval_required(
     manage_path: str | None = None,
     rehearsal: Mapping[str, Any] | None = None,
     review_hash: str = "",
+    foreign_values: Sequence[str] = (),
 ) -> Event:
     """A call waits for a person.
 
@@ -205,6 +206,7 @@ def approval_required(
     :param choices: decisions that are possible
     :param rehearsal: what the call would change in the host's own records
     :param review_hash: of what the question shows; empty where that cannot change
+    :param foreign_values: values of the arguments that stand in what strangers may have written
     :param description: what the server says that the tool does
     :param manage_path: the page on which this very person changes what is asked, None for who may not
     """
@@ -223,6 +225,7 @@ def approval_required(
         "destructive": is_destructive,
         "expires_at": expires_at,
         "manage_path": manage_path,
+        "foreign_values": list(foreign_values),
         **({} if rehearsal is None else {"rehearsal": rehearsal, "review_hash": review_hash}),
     }
 

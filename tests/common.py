@@ -26,6 +26,7 @@ from ..tools import server_files, settings
 
 DOCUMENT = openapi_document.document("0", "")
 TAIPEI = {"city": "Taipei"}
+ADDS = '{"readOnlyHint": false, "destructiveHint": false}'  # annotations of a tool that destroys nothing
 SCHEMA = json.dumps({"type": "object", "properties": {"city": {"type": "string"}}})
 
 

@@ -328,6 +328,7 @@ class TestContext(ContextCase):
                         "tool_name": "alerts",
                         "server_name": "weather",
                         "outcome": outcome,
+                        "taint": outcome == "ok" and "untrusted",
                     }
                 )
                 self._past(24)

@@ -60,6 +60,7 @@ AT_ONCE = {
     f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools//call",
     "/api/ai/assistants",
     "/api/ai/attachments/<int:attachment_id>",
+    "/api/ai/calls/<string:call_id>/explanation",
     "/api/ai/cloud-services",
     "/api/ai/conversations",
     "/api/ai/grants",

@@ -10,7 +10,7 @@ from odoo.tests import tagged
 from ..models.turn.question import Question
 from ..services.testing.fake_tools import text
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
-from .common import SCHEMA, AiHttpCase, served_mcp
+from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
 
 ONE = "/api/mcp/execute-tool"
 MANY = "/api/mcp/execute-tools"
@@ -149,6 +149,7 @@ class TestExecuteApi(AiHttpCase):
                 self.assertEqual(self._code(self._one()), (403, "denied"))
             self.assertEqual((fake.calls, self._rows().mapped("outcome")), ([], ["denied"] * 3))
             self.server.trust_level = "full"
+            self.forecast.annotations = ADDS
             self.env.flush_all()
             self.assertEqual(self._one()[0], 200)
 
@@ -210,7 +211,7 @@ class TestExecuteApi(AiHttpCase):
                 **(owner or {"cloud_service_id": self.service.id}),
             }
         )
-        tool = {"name": tool, "server_id": server.id, "input_schema": SCHEMA}
+        tool = {"name": tool, "server_id": server.id, "input_schema": SCHEMA, "annotations": ADDS}
         self.env["woow_paas_platform.mcp_tool"].create(tool)
         self.env.flush_all()
         return server

@@ -423,7 +423,12 @@ class TestMcpApi(McpApiCase):
             for method in rule.methods - {"HEAD", "OPTIONS"}
         }
         told = {
-            (path.replace("{", "<int:").replace("}", ">"), method)
+            (
+                path.replace("{call_id}", "<string:call_id>")
+                .replace("{", "<int:")
+                .replace("}", ">"),
+                method,
+            )
             for path, methods in document["paths"].items()
             for method in methods
         }

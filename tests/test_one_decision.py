@@ -9,7 +9,7 @@ from ..models.turn.question import Question
 from ..services.specs import ToolCall, TurnProgress
 from ..services.testing.fake_tools import text
 from ..tools import mcp_switch
-from .common import TurnByHandCase, served_mcp
+from .common import ADDS, TurnByHandCase, served_mcp
 from .doubles.fake_api import FakeApi
 from .recall_data import PLAN, RETRIEVAL, RecallData
 from .test_mcp_switch import switch
@@ -51,7 +51,8 @@ class TestOneDecision(RecallData, TurnByHandCase):
                 "run",
                 lambda: self._hint(READ, "annotations"),
             ),
-            ("a tool of a fully trusted server", "run", lambda: self._hint("{}", "full")),
+            ("a tool that destroys nothing", "run", lambda: self._hint(ADDS, "full")),
+            ("a tool that does not say so", "ask", lambda: self._hint("{}", "full")),
             ("nobody has decided", "ask", lambda: None),
             ("an untrusted server calls it read-only", "ask", lambda: self._hint(READ, "none")),
             ("a destructive tool", "ask!", lambda: self._hint(DESTROY, "full")),

@@ -266,6 +266,7 @@ ELSEWHERE = {
     "/api/agent-retrieval/in/v1/tool/proxy/<string:box_id>/tools/<path:tool_name>/call": (
         "test_recall_proxy"
     ),
+    "/api/ai/calls/<string:call_id>/explanation": "test_taint",
     "/api/ai/oauth/callback": "test_sign_in",
     "/api/ai/oauth/callback/<string:issuer>": "test_sign_in",
     "/api/ai/oauth/start/<int:server_id>": "test_sign_in",

@@ -229,8 +229,8 @@ class TestMentionedContents(PartnersCase):
 
     def test_what_they_say_taints_the_turn_and_those_after_it(self):
         turn = self._asked(self.azure)
-        self.assertTrue(turn._has_untrusted_attachments())
-        self.assertFalse(self._ask(self.internal).sudo()._has_untrusted_attachments())
+        self.assertEqual(turn.taint, "record")
+        self.assertFalse(self._ask(self.internal).sudo().taint)
         self.line.write({"can_update": True, "policy": "auto"})
         self.turns[self.internal], self.claims[self.internal] = turn, self.claim
         arguments = {"model": "res.partner", "ids": self.gemini.ids, "values": {"city": "Graz"}}

@@ -135,10 +135,10 @@ class TestRecordsOffered(PartnersCase):
         self.assertEqual(
             (row._call_event()["records"], row._api_format()["records"]), ("read",) * 2
         )
-        self.assertTrue(row._is_untrusted_result())
+        self.assertEqual(row.taint, "record")
         call, _verdict = self._begin(self.internal, "find_models", {})
         row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
-        self.assertFalse(row._is_untrusted_result())
+        self.assertFalse(row._taint_of_result())
 
     def test_a_call_that_was_cut_is_not_unknown(self):
         call, _verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})

@@ -199,7 +199,7 @@ class TestRecordsWrite(WritesCase):
             ):
                 self.env.cr.execute(query, log_exceptions=False)
 
-    def test_after_reading_records_what_cannot_be_taken_back_asks(self):
+    def test_after_reading_records_what_has_an_effect_asks(self):
         call, _verdict = self._begin(self.internal, "search_records", PARTNER)
         result = self.store.read_records(self.claims[self.internal], call.id)
         self.store.end_call(self.claims[self.internal], call.id, result, [])
@@ -207,7 +207,7 @@ class TestRecordsWrite(WritesCase):
             ("update_records", {"ids": [self.azure.id], "values": {"city": "x"}}, "ask"),
             ("delete_records", {"ids": [self.azure.id]}, "ask"),
             ("post_message", {"id": self.azure.id, "body": "x"}, "ask"),
-            ("create_record", {"values": {"name": "x"}}, "run"),
+            ("create_record", {"values": {"name": "x"}}, "ask"),
         ):
             with self.subTest(name):
                 verdict = self._begin(self.internal, name, {**PARTNER, **arguments}, round_=2)[1]

@@ -69,12 +69,12 @@ class CallableMixin(models.AbstractModel):
         """Subject and definition of a permission: two dictionaries of columns of `tool_grant`."""
         return {"tool_id": self.id}, {"name": self.display_name, "definition": self._pinned()}
 
-    def _decision(self, arguments, assistants, user, *, is_tainted=False):
+    def _decision(self, arguments, assistants, user, *, taint=approval.CLEAN):
         """The decision on one call, the strictest that one of these assistants would meet.
 
         :param user: whose call it is
         :param assistants: without one, what holds for every assistant
-        :param is_tainted: see `services.approval.approval.decide`; only a turn knows what its model has read
+        :param taint: `services.approval.approval.Taint`; only a turn knows what its model has read
         """
         self.ensure_one()
         # sudo: mcp_tool, approval_rule, ai.assistant - policies, read to decide and not shown
@@ -87,7 +87,7 @@ class CallableMixin(models.AbstractModel):
                 rules=source._rules(assistant),
                 person=person,
                 asks_by_default=assistant.approval_mode != "auto",
-                is_tainted=is_tainted,
+                taint=taint,
             )
             for assistant in assistants.sudo() or [assistants.browse()]
         )

@@ -7,7 +7,7 @@ from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
 
 from ...services import text
-from ...services.approval import approval
+from ...services.approval import approval, hints
 from ...services.errors import EngineError, McpOff
 from ...services.mcp.discovery import definition_diff
 from ...services.sentence import _lt
@@ -92,6 +92,17 @@ class McpTool(models.Model):
         ],
         required=True,
         default="default",
+    )
+    exempt_definition = fields.Char(
+        readonly=True,
+        help="Definition and address with which the tool runs after untrusted content.",
+    )
+    is_exempt = fields.Boolean(
+        "Run After Untrusted Content",
+        compute="_compute_is_exempt",
+        inverse="_inverse_is_exempt",
+        help="Let calls run although the assistant has read text that strangers may have written, as far as nothing "
+        "else asks. A change of the definition or of the address ends this.",
     )
     approval_rule_ids = fields.One2many(
         "woow_paas_platform.approval_rule",
@@ -197,9 +208,15 @@ class McpTool(models.Model):
                 )
 
     def write(self, vals):
-        if not self.env.su and vals.keys() - {"active", "approval_policy"}:
+        if not self.env.su and vals.keys() - {"active", "approval_policy", "is_exempt"}:
             raise AccessError(
                 self.env._("The definition of a tool comes from its server and cannot be changed.")
+            )
+        if "is_exempt" in vals and not (
+            self.env.su or self.env.user.has_group("woow_paas_platform.group_admin")
+        ):
+            raise AccessError(
+                self.env._("Only administrators may let a tool run after untrusted content.")
             )
         self._check_lock(vals)
         result = super().write(vals)
@@ -393,6 +410,20 @@ class McpTool(models.Model):
             "trust": self.server_id.trust_level,
         }
 
+    @api.depends("exempt_definition", "definition_hash", "server_id.url")
+    def _compute_is_exempt(self):
+        for tool in self:
+            # sudo: mcp_server - its address, to compare
+            tool.is_exempt = bool(tool.exempt_definition) and (
+                tool.exempt_definition == tool.sudo()._pinned()
+            )
+
+    def _inverse_is_exempt(self):
+        """`write` lets administrators do this only."""
+        for tool in self:
+            tool.sudo().exempt_definition = tool.is_exempt and tool._pinned()
+            tool._audit("exempt" if tool.is_exempt else "not_exempt")
+
     def _rules(self, assistant):
         return self.env["woow_paas_platform.approval_rule"]._rules_of(self, assistant)
 
@@ -427,9 +458,8 @@ class McpTool(models.Model):
     @api.depends("annotations")
     def _compute_effect(self):
         for tool in self:
-            said = tool._annotations()
-            reads = said.get("readOnlyHint") is True
-            tool.effect = "destroy" if approval.is_destructive(said) else "read" if reads else False
+            said = hints.read(tool._annotations())
+            tool.effect = "destroy" if said.says_destructive else said.read_only and "read"
 
     @api.depends_context("uid")
     def _compute_my_policy(self):
@@ -602,7 +632,7 @@ class McpTool(models.Model):
         decisions = [
             ("tool_id", "=", self.id),
             ("definition_hash", "=", definition_hash),
-            ("decision", "!=", "first_seen"),
+            ("decision", "in", ("accepted", "refused")),
         ]
         # sudo: mcp_tool_review - what was decided about the tool of a server that is read
         last = self.env["woow_paas_platform.mcp_tool_review"].sudo().search(decisions, limit=1)

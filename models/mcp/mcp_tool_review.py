@@ -2,7 +2,7 @@ from odoo import fields, models
 
 
 class McpToolReview(models.Model):
-    """Audit of accepted and refused tool definitions: rows are added and never changed."""
+    """Audit of decisions about tool definitions: rows are added and never changed."""
 
     _name = "woow_paas_platform.mcp_tool_review"
     _description = "Tool Definition Decision"
@@ -21,6 +21,8 @@ class McpToolReview(models.Model):
             ("first_seen", "First seen"),
             ("accepted", "Accepted"),
             ("refused", "Refused"),
+            ("exempt", "Runs after untrusted content"),
+            ("not_exempt", "Asks after untrusted content"),
         ],
         required=True,
         readonly=True,

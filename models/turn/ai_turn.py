@@ -9,6 +9,7 @@ from odoo.tools import SQL, plaintext2html
 from psycopg2.errors import LockNotAvailable
 
 from ...services import events, text
+from ...services.approval import taint
 from ...services.errors import (
     LlmContextTooLong,
 )
@@ -80,6 +81,22 @@ class AiTurn(models.Model):
         "Attached Records",
         readonly=True,
         help="Records that the user attached to the question: model, ID and name.",
+    )
+    prompt_server = fields.Char(
+        "Prompt of", readonly=True, help="Name of the MCP server whose prompt the question is."
+    )
+    taint = fields.Selection(
+        [
+            ("file", "File"),
+            ("record", "Odoo record"),
+            ("prompt", "Prompt of a server"),
+            ("quote", "Quote"),
+        ],
+        "Untrusted Content",
+        compute="_compute_taint",
+        store=True,
+        help="The question comes with text that others may have written. Later calls of the conversation that have an "
+        "effect require a decision.",
     )
     companies = fields.Json(
         readonly=True, help="IDs of the companies that were active when the question was asked."
@@ -291,6 +308,29 @@ class AiTurn(models.Model):
             said = turn.error_message or ""
             turn.error_sentence = turn.error_code and turn._error_sentence(turn.error_code, said)
 
+    @api.depends("prompt", "attachment_ids", "mentions", "prompt_server")
+    def _compute_taint(self):
+        for turn in self:
+            if turn.attachment_ids:
+                turn.taint = "file"
+            elif turn.mentions:
+                turn.taint = "record"
+            elif turn.prompt_server:
+                turn.taint = "prompt"
+            else:
+                turn.taint = "quote" if taint.has_quote(turn.prompt or "") else False
+
+    def _foreign_label(self):
+        """Label of the foreign words of this question, for the person."""
+        self.ensure_one()
+        _ = self.env._
+        return {
+            "file": _("a file of this conversation"),
+            "record": _("an Odoo record of this conversation"),
+            "prompt": _("a prompt of “%(server)s”", server=self.prompt_server or ""),
+            "quote": _("a quote of this conversation"),
+        }[self.taint]
+
     def _compute_counts(self):
         calls = dict(
             self.env["woow_paas_platform.tool_call"]._read_group(
@@ -355,6 +395,7 @@ class AiTurn(models.Model):
                 "is_from_discuss": is_from_discuss,
                 "companies": question.companies or self._companies_in_use(),
                 "mentions": question.mentions or False,
+                "prompt_server": question.prompt_server or False,
                 "steers": question.steers and not question.attachments and not question.mentions,
                 "version_of_id": question.edits
                 and (question.edits.version_of_id or question.edits).id,

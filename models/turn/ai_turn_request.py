@@ -4,6 +4,7 @@ from odoo import api, fields, models
 from odoo.tools import SQL
 
 from ...services import text
+from ...services.approval import taint
 from ...services.context import budget, summary
 from ...services.errors import UnsupportedFile
 from ...services.llm import dialect, files, thinking
@@ -26,6 +27,7 @@ DATA = (
 LEFT_OUT = "\n\n[{} more files of the user are left out: of one message {} are read.]"
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
 
+MAX_SAID = 200  # latest questions that count as said by the person
 BATCH = 40  # turns that are read first, at once
 SHOWN = ("prompt", "mentions", "user_id", "assistant_id")  # what is read of each
 RATIO_OF = 5  # latest turns of which one may know what the provider counts
@@ -279,18 +281,13 @@ class AiTurn(models.Model):
         named = record_mentions.named(self.mentions)
         return {**message, "content": "\n\n".join(filter(None, (message["content"], named)))}
 
-    def _has_untrusted_attachments(self):
-        """True if one of these questions holds text that a stranger may have written."""
-        if any(turn.mentions for turn in self):  # what stands in records, others may have written
-            return True
-        # sudo: ir.attachment, mcp_server - where the files of questions come from, and how that is trusted
-        sent = self.sudo().attachment_ids.filtered("woow_source_uri")
-        servers = self.env["woow_paas_platform.mcp_server"].sudo().with_context(active_test=False)
-        for name in set(sent.mapped("woow_source_server")):
-            levels = servers.search([("name", "=", name)]).mapped("trust_level")
-            if not levels or "none" in levels:  # of several with this name any may have sent it
-                return True
-        return False
+    def _said(self):
+        """Messages of the person in this conversation without quotes, and the instructions of the operator."""
+        own_turns = [("channel_id", "=", self.channel_id.id), ("user_id", "=", self.user_id.id)]
+        turns = self.search(own_turns, order="id DESC", limit=MAX_SAID)
+        own = [taint.without_quotes(turn.prompt or "") for turn in turns if turn.taint != "prompt"]
+        # sudo: ai.assistant - its instructions, compared and not shown
+        return [*own, self.assistant_id.sudo().system_prompt or ""]
 
     def _unread_files(self):
         """Files of the question that nobody has read: the chat reads them when they are chosen, Discuss does not."""

@@ -14,6 +14,7 @@ class Question:
     :param attachments: `ir.attachment` records for a message that does not; those of `message` belong to it
     :param mentions: records that it names, as `{"model", "id", "name"}`; None says nothing of
         them, so that another wording keeps those of the former one
+    :param prompt_server: name of the MCP server whose prompt `content` is
     :param companies: ids of companies; None: those of the environment
     :param steers: enter the answer that is being written; not with files or records, which are read when a turn begins
     :param edits: `ai_turn` whose question it words anew
@@ -26,6 +27,7 @@ class Question:
     message: Any = None
     attachments: Any = None
     mentions: list | None = None
+    prompt_server: str | None = None
     companies: list[int] | None = None
     steers: bool = False
     edits: Any = None

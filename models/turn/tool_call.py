@@ -5,9 +5,10 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from odoo import api, fields, models
+from odoo.tools.sql import column_exists
 
 from ...services import const, events, text
-from ...services.approval import approval
+from ...services.approval import approval, explanation, hints, taint
 from ...services.errors import ElicitationRequired, EngineError, SignInRequired
 from ...services.llm.files import MAX_BYTES, fitting_files
 from ...services.llm.transcript import DIFFERS
@@ -56,6 +57,9 @@ BY_A_MANAGER = _lt(
 )
 
 SMALL = 4 * 1024  # bytes of a result that nobody counts
+LABEL_CHARS = 60  # of a name in a sentence
+MAX_VALUES, VALUE_CHARS = 20, 120  # of a call that stand in these, for the person
+MAX_SOURCES = 20  # latest results in which the values of a call are looked for
 DESCRIPTION_CHARS = 300  # of a server's own, beside the question
 MAX_TURN_FILES = 60  # that the tools of one turn send
 MAX_TURN_BYTES = 8 * MAX_BYTES  # of them together
@@ -142,6 +146,17 @@ class ToolCall(models.Model):
     tokens = fields.Integer(readonly=True, help="Estimated number of tokens in the result.")
     truncated = fields.Boolean(readonly=True)
     attachment_ids = fields.Many2many("ir.attachment", string="Files", readonly=True)
+    taint = fields.Selection(
+        [
+            ("open_world", "Open world"),
+            ("untrusted", "Untrusted server"),
+            ("record", "Odoo records"),
+        ],
+        "Untrusted Content",
+        readonly=True,
+        help="The result may hold text that strangers have written. Later calls of the conversation that have an "
+        "effect require a decision.",
+    )
     result_pruned = fields.Boolean(
         readonly=True,
         help="The result was deleted: its retention period ended, or newer results needed the room.",
@@ -172,6 +187,11 @@ class ToolCall(models.Model):
             ("deny", "Deny"),
         ],
         readonly=True,
+    )
+    trace = fields.Json(
+        readonly=True,
+        prefetch=False,
+        help="Checks before the call was made, asked about or refused, each with its answer.",
     )
     decision_reason = fields.Char(readonly=True)
     decided_by_id = fields.Many2one("res.users", "Decided by", readonly=True, ondelete="set null")
@@ -219,6 +239,7 @@ class ToolCall(models.Model):
         "CHECK (turn_id IS NOT NULL OR user_id IS NOT NULL)",
         "A tool call must belong to a turn or to a user.",
     )
+    _tainted = models.Index("(turn_id) WHERE taint IS NOT NULL")
     _open_direct = models.Index("(create_date) WHERE turn_id IS NULL AND outcome IS NULL")
     _unpruned = models.Index("(create_date) WHERE result_pruned IS NOT TRUE")
     _unsummed = models.Index(
@@ -227,6 +248,22 @@ class ToolCall(models.Model):
     _kept = models.Index("(user_id, id) INCLUDE (kept_bytes) WHERE kept_bytes > 0")
     _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "The ID of a tool call must be unique.")
+
+    def _auto_init(self):
+        """Results of versions without the column count as foreign words: what asked must not run after an update."""
+        is_new = not column_exists(self.env.cr, self._table, "taint")
+        result = super()._auto_init()
+        if is_new:
+            self.env.cr.execute(
+                """
+                UPDATE woow_paas_platform_tool_call
+                   SET taint = CASE WHEN records IS NULL THEN 'untrusted' ELSE 'record' END
+                 WHERE (started_at IS NOT NULL OR records IS NOT NULL) AND outcome IN ('ok', 'error')
+                   AND (tool_name <> ALL(%s) OR server_name <> '')
+                """,
+                [list(lookup.NAMES)],
+            )
+        return result
 
     @api.depends("arguments")
     def _compute_arguments_text(self):
@@ -242,14 +279,27 @@ class ToolCall(models.Model):
         :return: a `Verdict`: run, deny or ask
         """
         self.ensure_one()
+        trace = []
+        verdict = self._verdict_on_start(origin, trace)
+        if (self.trace or []) != trace:
+            self.trace = trace
+        return verdict
+
+    def _verdict_on_start(self, origin, trace):
+        """:param trace: takes each check and its answer, see `_explanation`"""
         if self._asked_of() != origin or (self.definition or "") != self._definition_now():
+            trace.append(["same_tool", "no"])
             return Verdict(kind="deny", reason=DIFFERS)
         turn = self.turn_id
+        trace.append(["same_tool", "yes"])
         if reason := turn._check_still_allowed() or self._refusal_by_switch():
+            trace.append(["switches", "off"])
             return Verdict(kind="deny", reason=reason)
+        trace.append(["switches", "on"])
         if problem := self.tool_id.server_id._key_problem(turn._private_user()):
+            trace.append(["key", "missing"])
             return Verdict(kind="deny", reason=str(problem))
-        return self._approval_verdict() or self._question_verdict() or Verdict(kind="run")
+        return self._approval_verdict(trace) or self._question_verdict() or Verdict(kind="run")
 
     def _is_one_transaction(self):
         """True if all that the call does happens in one transaction of this database, or not at all.
@@ -305,28 +355,37 @@ class ToolCall(models.Model):
 
     # ------------------------------------------------------------ approval: whether the person is asked
 
-    def _approval_verdict(self):
+    def _approval_verdict(self, trace):
         """Verdict on starting the call now, read again each time.
 
+        :param trace: takes each check and its answer
         :return: a `Verdict` that denies or asks, None when nothing is in the way
         """
         self.ensure_one()
         decision = self._policy_decision()
         if decision is None:
             return None
+        trace += [list(step) for step in decision.trace]
         if decision.policy == "never":
             return Verdict(kind="deny", reason=BLOCKED[decision.reason])
         if self.approval in ("denied", "expired"):
+            trace.append(["decision", self.approval])
             return Verdict(kind="deny", reason=self._denial())
         if decision.policy == "auto":
+            if ("taint", "exempt") in decision.trace:
+                self.approval_reason = "exempt"
             return None
         if self.approval == "approved":
+            trace.append(["decision", "approved"])
             return None
         is_grantable = decision.grantable and bool(self._grantable())
         if is_grantable and self._is_granted():
+            trace.append(["grant", "yes"])
             self.approval = "granted"
             return None
+        trace.append(["grant", "no" if is_grantable else "not_enough"])
         if not self.turn_id._is_private():
+            trace.append(["decision", "nobody"])
             return Verdict(kind="deny", reason=NOBODY_TO_APPROVE)
         self.write(
             {
@@ -335,6 +394,7 @@ class ToolCall(models.Model):
                 "approval_choices": list(decision.choices if is_grantable else approval.ONCE),
             }
         )
+        trace.append(["decision", "pending"])
         return Verdict(kind="ask")
 
     def _grant_subject(self):
@@ -369,8 +429,7 @@ class ToolCall(models.Model):
             self.arguments or {},
             self.turn_id.assistant_id,
             self.turn_id.user_id,
-            is_tainted=approval.is_destructive(self._annotations())
-            and self._comes_after_untrusted_result(),
+            taint=self._taint_of_call(),
         )
 
     def _record_policy_decision(self, tool):
@@ -382,34 +441,78 @@ class ToolCall(models.Model):
             policy="ask" if tool.is_write and asks else "auto",
             annotations=tool.annotations,
             trust="full",
-            is_tainted=tool.is_write and not prints and self._comes_after_untrusted_result(),
+            taint=self._taint_of_call(),
+            need="effect" if tool.is_write and not prints else "nothing",
         )
 
-    def _comes_after_untrusted_result(self):
-        """True if the model has read untrusted content, in this turn or an earlier one."""
+    # ------------------------------------------------------------ taint: what the model has read
+
+    def _taint_of_call(self):
+        """:return: `services.approval.approval.Taint`"""
+        if not self._foreign_sources(limit=1):
+            return approval.CLEAN
+        said = self.turn_id._said()
+        return approval.Taint(
+            is_foreign=True,
+            is_said=taint.is_said(self.arguments or {}, said, self._input_schema()),
+            is_allowed=self._was_allowed_before(),
+            is_exempt=self.tool_id.sudo().is_exempt,  # sudo: mcp_tool - an administrator's word
+        )
+
+    def _foreign_sources(self, limit=None, *, with_own_round=False):
+        """Calls and questions of the conversation that brought foreign words into it, the latest first.
+
+        All of it counts, whatever the model is still shown: other wordings, retries and what was summed up, too.
+
+        :param with_own_round: calls of the same answer count, too: they are over when the person is asked
+        :return: `tool_call` records, or `ai_turn` records if there are none
+        """
         turn = self.turn_id
-        earlier_turns = turn._earlier_turns()
-        if (turn | earlier_turns)._has_untrusted_attachments():
-            return True
-        read = turn._calls_with_taken_over().filtered(lambda call: call.round < self.round)
-        for earlier in earlier_turns:
-            read |= earlier._calls_with_taken_over()
-        read.fetch(
-            ["outcome", "tool_name", "tool_id", "operation_id", "server_name"]
-        )  # not the results, which may be long
-        return any(call._is_untrusted_result() for call in read)
-
-    def _is_untrusted_result(self):
-        if self.outcome not in ("ok", "error"):
-            return False
-        if tool := self._record_tool():
-            return approval.is_untrusted(tool.annotations, "full")
-        tool = self.tool_id
-        return (
-            not self.operation_id
-            and not self._is_look_up()
-            and approval.is_untrusted(tool._annotations(), tool.server_id.trust_level or "none")
+        before = [("turn_id", "!=", turn.id), ("round", "<", self.round)]
+        if with_own_round:
+            before = [("turn_id", "!=", turn.id), ("id", "!=", self.id)]
+        # sudo: tool_call, ai_turn - also what others did in the same thread; only what it was is shown
+        calls = self.sudo().search(
+            [("turn_id.channel_id", "=", turn.channel_id.id), ("taint", "!=", False), "|", *before],
+            order="id DESC",
+            limit=limit,
         )
+        return calls or turn.sudo().search(
+            [("channel_id", "=", turn.channel_id.id), ("taint", "!=", False)],
+            order="id DESC",
+            limit=limit,
+        )
+
+    def _was_allowed_before(self):
+        """True if the person has allowed a call in this turn that is the same in all, and only reads."""
+        if not hints.read(self._annotations()).read_only:
+            return False
+        asked = (self._asked_of(), self.arguments or {})
+        return any(
+            (call._asked_of(), call.arguments or {}) == asked
+            for call in self.turn_id.call_ids - self
+            if call.approval == "approved" and call.outcome
+        )
+
+    def _source(self):
+        """Source of the result, as its server is trusted now; see `services.approval.taint.SOURCES`."""
+        if tool := self._record_tool():
+            return "record" if hints.read(tool.annotations).open_world else "server"
+        if self._is_look_up():
+            return "catalog"
+        if operation := self.operation_id:
+            facts = operation._policy_facts()
+            return taint.source_of(hints.read(facts["annotations"]), facts["trust"])
+        tool = self.tool_id
+        trust = tool.server_id.trust_level or "none"
+        return taint.source_of(hints.read(tool._annotations()), trust)
+
+    def _taint_of_result(self):
+        """:return: the value of the column `taint`; nothing was read of a server that was not asked"""
+        if not (self.records or self.started_at):
+            return False
+        source = self._source()
+        return source if taint.SOURCES[source] else False
 
     def _is_look_up(self):
         """Definitions, which were reviewed as they would be for being offered, are nobody's result.
@@ -501,11 +604,12 @@ class ToolCall(models.Model):
             choices=self.approval_choices,
             reason=self._approval_sentence(),
             description=text.one_line(source.description or "", DESCRIPTION_CHARS),
-            is_destructive=approval.is_destructive(self._annotations()),
+            is_destructive=hints.read(self._annotations()).says_destructive,
             expires_at=utc(self.turn_id.waiting_until),
             manage_path=self._manage_path(),
             rehearsal=self._rehearsal_shown(),
             review_hash=self._review_hash(),
+            foreign_values=self._foreign_values(),
         )
 
     def _manage_path(self):
@@ -522,12 +626,77 @@ class ToolCall(models.Model):
             "person": _("A rule requires your decision on every call of this tool by you."),
             "rule": _("An approval rule requires your decision on calls like this one."),
             "tool": _("This tool is set to ask before it runs."),
-            "tainted": _(
-                "This tool can delete or overwrite data, and the assistant has read content from an untrusted source."
-            ),
+            "tainted": self._tainted_sentence(),
             "destructive": _("This tool can delete or overwrite data."),
             "open": _("What this does cannot be known in advance."),
         }.get(self.approval_reason, _("This tool has not been marked as safe yet."))
+
+    def _explanation(self):
+        """The checks of `_may_start` as they were answered, for the user who may read the call.
+
+        :return: ``{"id", "outcome", "approval", "reason", "steps": [{"check", "answer", "title", "text"}], "summary",
+            "manage_path"}``; `manage_path` only for those who manage what decided
+        """
+        self.ensure_one()
+        steps = [
+            {
+                "check": check,
+                "answer": answer,
+                "title": self._said_of(explanation.TITLES, check),
+                "text": self._said_of(explanation.ANSWERS, f"{check}.{answer}"),
+            }
+            for check, answer in self.trace or []
+        ]
+        return {
+            "id": self.call_id,
+            "outcome": self.outcome or None,
+            "approval": self.approval or None,
+            "reason": self.approval_reason or "",
+            "steps": steps,
+            "summary": "" if steps else self._untraced_sentence(),
+            "manage_path": self._manage_path(),
+        }
+
+    def _said_of(self, sentences_by_name, name):
+        return sentences.translated(self.env, sentences_by_name.get(name, name))
+
+    def _untraced_sentence(self):
+        _ = self.env._
+        if self.outcome in ("unknown_tool", "invalid_args"):
+            return _("The call was refused before anything was decided: see its result.")
+        if self.outcome:
+            return _("No decision is recorded for this call.")
+        return _("Nothing has been decided yet.")
+
+    def _tainted_sentence(self):
+        source = self._foreign_sources(limit=1, with_own_round=True)
+        return self.env._(
+            "The assistant has read text that others may have written (%(origin)s). Allow this call only if it is "
+            "what you want.",
+            origin=source._foreign_label()
+            if source
+            else self.env._("earlier in this conversation"),
+        )
+
+    def _foreign_label(self):
+        """Label of the result that brought foreign words into the conversation, for the person."""
+        self.ensure_one()
+        name = text.one_line(self.title or self.tool_name, LABEL_CHARS)
+        if not self.server_name:
+            return name
+        server = text.one_line(self.server_name, LABEL_CHARS)
+        return self.env._("%(tool)s of %(server)s", tool=name, server=server)
+
+    def _foreign_values(self):
+        """Values of the call that stand in what was read and that the person did not write."""
+        sources = self._foreign_sources(limit=MAX_SOURCES, with_own_round=True)
+        if sources._name != self._name:
+            return []
+        words = [call.llm_text or "" for call in sources]
+        said = self.turn_id._said()
+        found = taint.values_from(self.arguments or {}, words)
+        own = [value for value in found if not taint.is_said({"value": value}, said, {})]
+        return [text.one_line(value, VALUE_CHARS) for value in own[:MAX_VALUES]]
 
     # ------------------------------------------------------------ calls on Odoo's own records
 
@@ -736,6 +905,7 @@ class ToolCall(models.Model):
             "bytes": result.bytes,
             "kept_bytes": kept if kept > SMALL else 0,
             "truncated": result.truncated,
+            "taint": self._taint_of_result(),
         }
         size = vals["kept_bytes"]
         if size and not self._make_room(size):

@@ -1,12 +1,14 @@
 """Approval policy: whether a call runs, waits for a person or is refused. Pure rules; the host brings the facts."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..specs import CallResult, TrustLevel
-from . import conditions
+from . import conditions, hints
+from .hints import Hints
+from .taint import Need, need_of
 
 Policy = Literal["auto", "ask", "never"]
 CHANGED = "The user changed the arguments of this call to {} and allowed it."
@@ -39,35 +41,68 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """:ivar reason: why, for the host to say in the person's language
-    :ivar choices: what the person may answer when `policy` is "ask"
     :ivar grantable: whether an earlier “always” of the person is enough
+    :ivar trace: each check with its answer, in order, up to the one that decided; see `CHECKS`
     """
 
     policy: Policy
     reason: Reason = ""
     grantable: bool = True
+    trace: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
     def choices(self) -> tuple[str, ...]:
+        """Answers that the person may give when `policy` is "ask"."""
         return ALL if self.grantable else ONCE
 
 
-def is_destructive(annotations: Mapping[str, Any]) -> bool:
-    """A server's word against its own tool is believed whatever the server is trusted with.
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """Taint of a call: the facts about what the model has read before it asked for it.
 
-    :param annotations: of the tool, see MCP's ``ToolAnnotations``
+    :ivar is_foreign: foreign words are in the conversation
+    :ivar is_said: every value of the call was said by the person or the operator, see `taint.is_said`
+    :ivar is_allowed: the person has allowed this very call in this turn, and it only reads
+    :ivar is_exempt: an administrator lets this tool run all the same
     """
-    return (
-        annotations.get("destructiveHint") is True and annotations.get("readOnlyHint") is not True
-    )
+
+    is_foreign: bool = False
+    is_said: bool = False
+    is_allowed: bool = False
+    is_exempt: bool = False
 
 
-def is_untrusted(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
-    """True if the tool's results are untrusted content.
+CLEAN = Taint()
+Answer = tuple[
+    str, Decision | None
+]  # of one check: what it found, and the decision if that settles it
 
-    :param annotations: of the tool, see MCP's ``ToolAnnotations``
-    """
-    return trust == "none" or annotations.get("openWorldHint") is True
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts about one call, see `decide`."""
+
+    arguments: Mapping[str, Any]
+    policy: Policy | Literal["default"]
+    annotations: Mapping[str, Any]
+    trust: TrustLevel
+    rules: Iterable[Rule] = ()
+    person: Iterable[Policy] = ()
+    asks_by_default: bool = True
+    taint: Taint = CLEAN
+    need: Need | None = None
+
+    @property
+    def hints(self) -> Hints:
+        return hints.read(self.annotations)
+
+    @property
+    def rule(self) -> Rule | None:
+        return next((rule for rule in self.rules if rule.applies(self.arguments)), None)
+
+    @property
+    def of_person(self) -> Policy | None:
+        return max(self.person, key=ORDER.index, default=None)
 
 
 def is_repeatable(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
@@ -78,20 +113,8 @@ def is_repeatable(annotations: Mapping[str, Any], trust: TrustLevel) -> bool:
     >>> is_repeatable({"readOnlyHint": "false"}, "full"), is_repeatable({"idempotentHint": True}, "full")
     (False, True)
     """
-    return trust != "none" and (
-        annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
-    )
-
-
-def default_policy(annotations: Mapping[str, Any], trust: TrustLevel) -> Policy:
-    """Default policy of a tool without a decision; `annotations` count only where `trust` says so."""
-    if trust == "none":
-        return "ask"
-    if annotations.get("readOnlyHint") is True:
-        return "auto"
-    if trust == "full" and not is_destructive(annotations):
-        return "auto"
-    return "ask"
+    said = hints.read(annotations)
+    return trust != "none" and (said.read_only or said.idempotent)
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
@@ -105,45 +128,133 @@ def strictest(decisions: Iterable[Decision]) -> Decision:
     )
 
 
+def _check_never(facts: Facts) -> Answer:
+    if facts.policy == "never":
+        return "tool", Decision("never", "never")
+    if facts.rule and facts.rule.policy == "never":
+        return "rule", Decision("never", "never")
+    return "no", None
+
+
+def _check_never_of_person(facts: Facts) -> Answer:
+    if facts.of_person == "never":
+        return "never", Decision("never", "person")
+    return "no", None
+
+
+def _check_taint(facts: Facts) -> Answer:
+    """After foreign words a call that needs something asks, whatever was set or granted."""
+    found = facts.taint
+    need = facts.need or need_of(facts.hints, facts.trust)
+    if not found.is_foreign:
+        return "clean", None
+    if need == "nothing":
+        return "harmless", None
+    if need == "way_out" and found.is_said:
+        return "said", None
+    if found.is_allowed:
+        return "allowed", None
+    if found.is_exempt:
+        return "exempt", None
+    return need, Decision("ask", "tainted", grantable=False)
+
+
+def _check_asks_of_person(facts: Facts) -> Answer:
+    if facts.of_person == "ask":
+        return "ask", Decision("ask", "person", grantable=False)
+    return "no", None
+
+
+def _check_rule(facts: Facts) -> Answer:
+    if rule := facts.rule:
+        return rule.policy, Decision(rule.policy, "rule", grantable=not rule.condition)
+    return "no", None
+
+
+def _check_tool(facts: Facts) -> Answer:
+    if facts.policy == "default":
+        return "default", None
+    return facts.policy, Decision(facts.policy, "tool")
+
+
+def _check_runs_of_person(facts: Facts) -> Answer:
+    if facts.of_person == "auto":
+        return "auto", Decision("auto")
+    return "no", None
+
+
+def _check_assistant(facts: Facts) -> Answer:
+    if not facts.asks_by_default:
+        return "auto", Decision("auto")
+    return "policy", None
+
+
+def _check_hints(facts: Facts) -> Answer:
+    """Hints decide where nobody has: only as far as the server is trusted."""
+    said = facts.hints
+    reason: Reason = "destructive" if said.says_destructive else "unknown"
+    if facts.trust == "none":
+        return "untrusted", Decision("ask", reason)
+    if said.read_only:
+        return "read_only", Decision("auto")
+    if facts.trust == "full" and not said.destructive:
+        return "not_destructive", Decision("auto")
+    return ("destructive" if said.says_destructive else "unknown"), Decision("ask", reason)
+
+
+CHECKS: tuple[tuple[str, Callable[[Facts], Answer]], ...] = (
+    ("never", _check_never),
+    ("never_of_person", _check_never_of_person),
+    ("taint", _check_taint),
+    ("asks_of_person", _check_asks_of_person),
+    ("rule", _check_rule),
+    ("tool", _check_tool),
+    ("runs_of_person", _check_runs_of_person),
+    ("assistant", _check_assistant),
+    ("hints", _check_hints),
+)
+
+
 def decide(
     arguments: Mapping[str, Any],
     *,
     policy: Policy | Literal["default"],
-    rules: Iterable[Rule] = (),
-    person: Iterable[Policy] = (),
     annotations: Mapping[str, Any],
     trust: TrustLevel,
+    rules: Iterable[Rule] = (),
+    person: Iterable[Policy] = (),
     asks_by_default: bool = True,
-    is_tainted: bool = False,
+    taint: Taint = CLEAN,
+    need: Need | None = None,
 ) -> Decision:
-    """The policy of one call.
+    """The policy of one call: `CHECKS` in order, the first that decides wins.
 
     :param policy: the tool's own: auto, ask, never or default
     :param rules: in order, the first that applies wins over the tool's own policy; none can lift a `never`
     :param person: of the rules for the person whose call it is; the strictest counts. It asks each time, and what it
         runs is only what nobody else has decided about
     :param asks_by_default: the assistant's switch; without it a tool without a policy just runs
-    :param is_tainted: the model has read an untrusted result
+    :param taint: what the model has read
+    :param need: what the call needs where annotations do not say it, see `taint.need_of`
     """
-    rule = next((rule for rule in rules if rule.applies(arguments)), None)
-    if policy == "never" or (rule and rule.policy == "never"):
-        return Decision("never", "never")
-    of_person = max(person, key=ORDER.index, default=None)
-    if of_person == "never":
-        return Decision("never", "person")
-    if is_tainted and is_destructive(annotations):
-        return Decision("ask", "tainted", grantable=False)
-    if of_person == "ask":
-        return Decision("ask", "person", grantable=False)
-    if rule:
-        return Decision(rule.policy, "rule", grantable=not rule.condition)
-    if policy != "default":
-        return Decision(policy, "tool")
-    if of_person == "auto":
-        return Decision("auto")
-    if asks_by_default and default_policy(annotations, trust) == "ask":
-        return Decision("ask", "destructive" if is_destructive(annotations) else "unknown")
-    return Decision("auto")
+    facts = Facts(
+        arguments=arguments,
+        policy=policy,
+        annotations=annotations,
+        trust=trust,
+        rules=tuple(rules),
+        person=tuple(person),
+        asks_by_default=asks_by_default,
+        taint=taint,
+        need=need,
+    )
+    trace = []
+    for name, check in CHECKS:
+        answer, decision = check(facts)
+        trace.append((name, answer))
+        if decision:
+            return replace(decision, trace=tuple(trace))
+    raise AssertionError("The last check always decides.")
 
 
 def told_of_change(result: CallResult, arguments: Mapping[str, Any]) -> CallResult:

@@ -26,7 +26,7 @@ VERBS = {  # for sentences: ``may not … records of res.partner``
     "activity": _lt("schedule activities on"),
     "action": _lt("run actions on"),
 }
-READS = {"readOnlyHint": True}
+READS = {"readOnlyHint": True, "openWorldHint": False}
 # What stands in records, others may have written.
 READS_OTHERS = {"readOnlyHint": True, "openWorldHint": True}
 ADDS = {"readOnlyHint": False, "destructiveHint": False}

@@ -5,6 +5,7 @@ import contextlib
 import httpx
 
 from services import jsonrpc, text
+from services.approval import taint
 from services.catalog import address, mcp_json, template_file
 from services.errors import ConfigError
 from services.grounding import check, tables, values
@@ -284,6 +285,8 @@ PATTERNS = {
         template_of_server,
         ("?key=", "&", "/a1", "key.="),
     ),
+    "services.approval.taint._QUOTE": (100_000, taint.without_quotes, (">", " >", "\n >", "> a\n")),
+    "services.approval.taint._WORDS": (100_000, taint._WORDS.findall, ("a", "a ", "天")),
     "services.turn.advice._QUOTED": (
         advice.MAX_RESULT,
         advice._QUOTED.findall,

@@ -297,7 +297,8 @@ export class AiChatStore extends Reactive {
             const pending = this.files.take(this.currentId);
             const records = this.mentions.take(this.currentId);
             this.removeSent(text);
-            await thread.send(content, { pending, records, steers });
+            const promptServer = this.commands.filledPrompts.serverOf(content);
+            await thread.send(content, { pending, records, steers, promptServer });
         }
     }
 

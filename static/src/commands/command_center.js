@@ -1,7 +1,9 @@
+import { markRaw } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { chatKey } from "../core/chat_ref";
 import { shortcutRows } from "./shortcuts";
+import { FilledPrompts } from "./filled_prompts";
 import { commandName, commandOf, matchingCommands, promptCommand } from "./slash_commands";
 
 const COMMANDS = [
@@ -25,6 +27,7 @@ export class CommandCenter extends Reactive {
         this.chat = chat;
         /** Prompts of the servers, by chat. */
         this.prompts = {};
+        this.filledPrompts = markRaw(new FilledPrompts());
         /** What is under way or known, by chat: promises of its prompts. */
         this.asked = new Map();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
@@ -180,7 +183,9 @@ export class CommandCenter extends Reactive {
             const { messages } = await this.chat.api.getPrompt(this.chat.chatRef, prompt, args);
             this.prompt = null;
             this.error = null;
-            this.chat.setDraft(messages.map(({ text }) => text).join("\n\n"));
+            const text = messages.map((message) => message.text).join("\n\n");
+            this.filledPrompts.add(prompt.server.name, text);
+            this.chat.setDraft(text);
         });
     }
 

@@ -6,7 +6,7 @@ const STORAGE_KEY = "woow_paas_platform.ai_chat.outbox";
  * Messages that were sent and that the server has not answered yet, per conversation. The tab keeps them: when the
  * page is left or reloaded at that moment, the next one sends them again, and their token lets none arrive twice.
  *
- * @typedef {{token: string, text: string, editOf: number|null, steers: boolean, note: string|null, records: Object[], files: Object[]}} Unsent
+ * @typedef {{token: string, text: string, editOf: number|null, steers: boolean, note: string|null, records: Object[], promptServer?: string, files: Object[]}} Unsent
  */
 export class Outbox {
     constructor() {
@@ -25,9 +25,9 @@ export class Outbox {
     }
 
     /** @param {import("../thread/chat_message").ChatMessage} message files that the server does not have are left out */
-    add(id, { token, text, editOf, steers, note, records, pending }) {
+    add(id, { pending, ...message }) {
         const files = pending.map(({ kept }) => kept).filter(Boolean);
-        this.replace(id, token, [{ token, text, editOf, steers, note, records, files }]);
+        this.replace(id, message.token, [{ ...message, files }]);
     }
 
     remove(id, { token }) {

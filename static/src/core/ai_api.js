@@ -50,7 +50,7 @@ export class AiApi extends ApiClient {
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
     sendMessage(
         conversationId,
-        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records }
+        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records, promptServer }
     ) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
@@ -60,6 +60,7 @@ export class AiApi extends ApiClient {
             ...(isCompact ? { compact: true } : {}),
             ...(attachmentIds.length ? { attachment_ids: attachmentIds } : {}),
             ...(records ? { records } : {}),
+            ...(promptServer ? { prompt_server: promptServer } : {}),
         });
     }
 
@@ -199,6 +200,11 @@ export class AiApi extends ApiClient {
     rehearsal(turnId, callId, after) {
         const query = { call: callId, after: after || undefined };
         return this.request("GET", withQuery(`/api/ai/turns/${turnId}/rehearsal`, query));
+    }
+
+    /** @returns {Promise<{steps: {check: string, answer: string, title: string, text: string}[], summary: string}>} */
+    explanation(callId) {
+        return this.request("GET", `/api/ai/calls/${encodeURIComponent(callId)}/explanation`);
     }
 
     /** Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`. */

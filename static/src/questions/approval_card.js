@@ -9,6 +9,9 @@ import { Rehearsal } from "../records/rehearsal";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
 import { useProblems } from "./use_problems";
+import { visible } from "./visible_text";
+
+const MAX_FOREIGN = 5;
 
 const LABELS = {
     approve_once: _t("Allow once"),
@@ -96,6 +99,17 @@ export class ApprovalCard extends Component {
         return (
             description && _t("According to “%(server)s”: %(description)s", { server, description })
         );
+    }
+
+    /** Values of the arguments that come from what others may have written. */
+    get foreignValues() {
+        const values = this.props.approval.foreignValues || [];
+        return values.slice(0, MAX_FOREIGN).map(visible);
+    }
+
+    get furtherForeign() {
+        const count = (this.props.approval.foreignValues || []).length - MAX_FOREIGN;
+        return count > 0 ? _t("and %(count)s more", { count }) : "";
     }
 
     get expiry() {

@@ -32,9 +32,17 @@ export class ChatThread extends WatchedThread {
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
     async send(
         text,
-        { editOf = null, pending = [], records = [], steers = false, note = null } = {}
+        {
+            editOf = null,
+            pending = [],
+            records = [],
+            steers = false,
+            note = null,
+            promptServer,
+        } = {}
     ) {
-        const message = { token: uuid(), text, editOf, pending, records, steers, note };
+        const token = uuid();
+        const message = { token, text, editOf, pending, records, steers, note, promptServer };
         this.outbox.add(this.id, message);
         await this.push(message);
     }
@@ -126,6 +134,7 @@ export class ChatThread extends WatchedThread {
                 when: this.isRunning && !message.editOf ? this.whenOf(message) : undefined,
                 attachmentIds: files.map(({ id }) => id),
                 records: this.refsOf(message),
+                promptServer: message.promptServer,
             });
             this.version++;
             this.outbox.remove(this.id, message);

@@ -5,6 +5,7 @@ import { formatDuration, prettyValue } from "../core/format";
 import { ApprovalCard, decisionSentence } from "../questions/approval_card";
 import { Attachments } from "../composer/attachments";
 import { QuestionCard, questionSentence } from "../questions/question_card";
+import { CallExplanation } from "./call_explanation";
 import { RecordResult, recordsOf } from "../records/record_result";
 import { ToolResult } from "./tool_result";
 
@@ -62,7 +63,14 @@ function humanized(name) {
 /** One call of a tool: a line that opens to its arguments and its result. */
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
-    static components = { ApprovalCard, Attachments, QuestionCard, RecordResult, ToolResult };
+    static components = {
+        ApprovalCard,
+        Attachments,
+        CallExplanation,
+        QuestionCard,
+        RecordResult,
+        ToolResult,
+    };
     static props = {
         call: Object,
         /** Whether the reader is the person who is asked. */

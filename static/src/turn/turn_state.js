@@ -167,6 +167,7 @@ export function newApproval(turn, event) {
         server: event.server || "",
         description: event.description || "",
         isDestructive: Boolean(event.destructive),
+        foreignValues: event.foreign_values || [],
         managePath: event.manage_path || "",
         rehearsal: event.rehearsal || null,
         reviewHash: event.review_hash || "",

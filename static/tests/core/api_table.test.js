@@ -118,6 +118,7 @@ test("each request of the client is one that the API takes", async () => {
         setPreferences: [[{ show_tool_calls: false }]],
         stopTurn: [[9]],
         rehearsal: [[9, "c1", 0]],
+        explanation: [["c1"]],
         decide: [
             [9, { id: "c1", decision: "approve_once", shown: { c1: "ab12" } }],
             [9, { id: "c1", decision: "accept", args, content: args, reason: "so" }],

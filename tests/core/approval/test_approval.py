@@ -1,9 +1,15 @@
+import itertools
+import re
+from pathlib import Path
+
 import pytest
 
-from services.approval import approval, conditions
-from services.approval.approval import Rule
+from services.approval import approval, conditions, explanation
+from services.approval.approval import Rule, Taint
 
 READ = {"readOnlyHint": True}
+CLOSED_READ = {"readOnlyHint": True, "openWorldHint": False}
+ADD = {"readOnlyHint": False, "destructiveHint": False}
 DESTROY = {"destructiveHint": True}
 
 
@@ -14,19 +20,28 @@ DESTROY = {"destructiveHint": True}
         (READ, "annotations", "auto"),
         (READ, "full", "auto"),
         ({}, "annotations", "ask"),
-        ({}, "full", "auto"),
+        ({}, "full", "ask"),
+        (ADD, "annotations", "ask"),
+        (ADD, "full", "auto"),
         (DESTROY, "annotations", "ask"),
         (DESTROY, "full", "ask"),
         ({"openWorldHint": True, "readOnlyHint": False}, "annotations", "ask"),
         ({"readOnlyHint": "true"}, "annotations", "ask"),
+        ({"destructiveHint": "false"}, "full", "ask"),
     ],
 )
 def test_what_holds_when_nobody_has_decided(annotations, trust, policy):
-    assert approval.default_policy(annotations, trust) == policy
+    """A hint that is missing, or is no boolean, has the default of MCP's schema: a tool may destroy."""
+    assert decide(annotations=annotations, trust=trust).policy == policy
+
+
+def test_only_a_servers_own_word_is_called_destructive():
+    assert decide(annotations=DESTROY).reason == "destructive"
+    assert decide(annotations={}).reason == "unknown"
 
 
 def decide(arguments=None, **facts):
-    facts = {"policy": "default", "annotations": {}, "trust": "full", **facts}
+    facts = {"policy": "default", "annotations": ADD, "trust": "full", **facts}
     return approval.decide(arguments or {}, **facts)
 
 
@@ -48,13 +63,107 @@ def test_what_cannot_be_decided_restricts_and_never_permits():
         assert decide(arguments, policy="ask", rules=[Rule("auto", "amount < 9")]).policy == "ask"
 
 
-def test_after_an_untrusted_result_a_destructive_call_asks_whatever_was_granted():
-    facts = {"annotations": DESTROY, "policy": "auto"}
-    assert decide(**facts).policy == "auto"
-    tainted = decide(**facts, is_tainted=True)
-    assert tainted.policy == "ask" and not tainted.grantable
-    assert decide(is_tainted=True).policy == "auto", "only destructive calls"
-    assert decide(is_tainted=True, rules=[Rule("auto")], **facts).policy == "ask"
+def test_every_combination_of_facts_has_one_answer_and_a_reason():
+    """The whole table, against the rules as sentences."""
+    run = {"auto": Rule("auto"), "ask": Rule("ask"), "never": Rule("never"), "": None}
+    count = 0
+    for policy, rule, person, mode, trust, hint, seen in itertools.product(
+        ("default", "auto", "ask", "never"),
+        run,
+        ("", "auto", "ask", "never"),
+        (True, False),
+        ("none", "annotations", "full"),
+        (
+            CLOSED_READ,
+            READ,
+            ADD,
+            DESTROY,
+            {},
+        ),
+        (
+            approval.CLEAN,
+            Taint(is_foreign=True),
+            Taint(is_foreign=True, is_said=True),
+            Taint(is_foreign=True, is_allowed=True),
+            Taint(is_foreign=True, is_exempt=True),
+        ),
+    ):
+        count += 1
+        found = approval.decide(
+            {},
+            policy=policy,
+            rules=[run[rule]] if rule else [],
+            person=[person] if person else [],
+            asks_by_default=mode,
+            trust=trust,
+            annotations=hint,
+            taint=seen,
+        )
+        reads = hint in (READ, CLOSED_READ) and trust != "none"
+        way_out = reads and hint == READ
+        lifted = (
+            seen.is_allowed
+            or seen.is_exempt
+            or (reads and not way_out)
+            or (way_out and seen.is_said)
+        )
+        if "never" in (policy, rule):
+            wanted = ("never", "never")
+        elif person == "never":
+            wanted = ("never", "person")
+        elif seen.is_foreign and not lifted:
+            wanted = ("ask", "tainted")
+        elif person == "ask":
+            wanted = ("ask", "person")
+        elif rule:
+            wanted = (rule, "rule")
+        elif policy != "default":
+            wanted = (policy, "tool")
+        elif person == "auto" or not mode or reads or (trust == "full" and hint == ADD):
+            wanted = ("auto", "")
+        else:
+            wanted = ("ask", "destructive" if hint == DESTROY else "unknown")
+        assert (found.policy, found.reason) == wanted, (policy, rule, person, mode, trust, hint)
+        if found.policy == "ask":
+            assert found.grantable is (found.reason not in ("tainted", "person"))
+        names = [name for name, _answer in found.trace]
+        assert names == [name for name, _check in approval.CHECKS][: len(names)]
+    assert count == 4 * 4 * 4 * 2 * 3 * 5 * 5
+
+
+def test_after_foreign_words_nothing_lifts_the_question():
+    seen = Taint(is_foreign=True)
+    for facts in (
+        {"policy": "auto"},
+        {"rules": [Rule("auto")]},
+        {"person": ["auto"]},
+        {"asks_by_default": False},
+        {},
+    ):
+        assert decide(**facts).policy == "auto"
+        asked = decide(**facts, taint=seen)
+        assert (asked.policy, asked.reason, asked.choices) == ("ask", "tainted", approval.ONCE)
+    assert decide(policy="never", taint=seen).policy == "never"
+
+
+def test_the_trace_tells_every_check_up_to_the_one_that_decided():
+    assert decide(policy="auto", taint=Taint(is_foreign=True, is_exempt=True)).trace == (
+        ("never", "no"),
+        ("never_of_person", "no"),
+        ("taint", "exempt"),
+        ("asks_of_person", "no"),
+        ("rule", "no"),
+        ("tool", "auto"),
+    )
+
+
+def test_every_answer_of_every_check_has_words():
+    assert {name.split(".")[0] for name in explanation.ANSWERS} == set(explanation.TITLES)
+    source = Path(approval.__file__).read_text()
+    for name, _check in approval.CHECKS:
+        assert name in explanation.TITLES
+    answers = set(re.findall(r'return \(?"([a-z_]+)"', source))
+    assert answers <= {name.split(".")[1] for name in explanation.ANSWERS}
 
 
 def test_of_several_assistants_the_strictest_decides():
@@ -148,9 +257,3 @@ def test_of_rules_for_a_person_and_for_all_the_strictest_wins(person, facts, wan
     assert decision.policy == wanted
     if person == ["ask"]:
         assert (decision.reason, decision.grantable) == ("person", False)
-
-
-def test_a_rule_for_a_person_runs_no_destructive_call_after_a_strangers_word():
-    facts = {"annotations": {"destructiveHint": True}, "person": ["auto"]}
-    assert decide(**facts).policy == "auto"
-    assert decide(**facts, is_tainted=True).reason == "tainted"

@@ -1,0 +1,32 @@
+import { Component, useState } from "@odoo/owl";
+import { uniqueId } from "@web/core/utils/functions";
+import { useService } from "@web/core/utils/hooks";
+import { RequestError } from "../core/try_again";
+
+/** *Why?*: the checks that a call met, each with its answer, read when they are asked for. */
+export class CallExplanation extends Component {
+    static template = "woow_paas_platform.CallExplanation";
+    static components = { RequestError };
+    static props = { callId: String };
+
+    setup() {
+        this.id = uniqueId("o_ai_chat_why_");
+        this.chat = useService("ai_chat");
+        this.state = useState({ isOpen: false, isBusy: false, found: null, error: null });
+    }
+
+    /** Read anew each time: a call that waits goes on. */
+    async toggle() {
+        this.state.isOpen = !this.state.isOpen;
+        if (!this.state.isOpen) {
+            return;
+        }
+        Object.assign(this.state, { isBusy: true, error: null });
+        try {
+            this.state.found = await this.chat.api.explanation(this.props.callId);
+        } catch (error) {
+            this.state.error = error;
+        }
+        this.state.isBusy = false;
+    }
+}
