@@ -74,6 +74,8 @@ class Database(ModelStore):
             raise NotPossible
         if decision != "deny" and not call.is_as_shown(shown):
             raise NotPossible
+        if decision == "approve_always" and call.is_tainted:
+            raise NotPossible
         call.approval = "denied" if decision == "deny" else "approved"
         if arguments is not None and arguments != call.arguments:
             call.is_changed, call.arguments = True, arguments

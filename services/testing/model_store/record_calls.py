@@ -176,6 +176,7 @@ class RecordCalls(TurnQueue):
         if not change.is_over:
             self.write_rows(change)
             call.approval, call.outcome, call.text = change.approval, "ok", change.value
+            call.is_foreign = True
         self.insert(turn, call.told(events))
         return call.result
 

@@ -42,6 +42,7 @@ class Tool:
     """`definition` changes with what the server says that the tool does; `policy` is auto, ask or never.
 
     `records` is read or write for a tool on the host's own records, which has no server; an action may send something.
+    `is_closed`: it reaches nothing outside its server.
     """
 
     id: int
@@ -52,12 +53,25 @@ class Tool:
     policy: str = "auto"
     definition: str = "1"
     is_harmless: bool = False
+    is_closed: bool = False
     records: str = ""
     is_action: bool = False
 
     @property
     def is_usable(self) -> bool:
         return self.is_active and (self.server is None or self.server.is_active)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether its results hold foreign words."""
+        return self.server is None or self.server.trust == "none" or not self.is_closed
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it only reads inside a trusted server or the host, which nothing foreign can abuse."""
+        if self.server is None:
+            return self.records == "read"
+        return self.is_harmless and self.is_closed and self.server.trust != "none"
 
     @property
     def may_repeat(self) -> bool:
@@ -91,6 +105,7 @@ class Call:
     are there.
     `denied` says what a verdict was for.
     `rehearsal` is what the person is shown of a change of records, `losses` how often its connection was lost.
+    `is_foreign`: its result holds foreign words; `is_tainted`: it was asked about because of those of others.
     """
 
     id: str
@@ -112,6 +127,8 @@ class Call:
     questions: list[Question] = field(default_factory=list)
     rehearsal: dict[str, Any] | None = None
     is_asked_again: bool = False
+    is_foreign: bool = False
+    is_tainted: bool = False
     losses: int = 0
 
     @property

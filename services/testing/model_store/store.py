@@ -19,6 +19,7 @@ class ModelStore(RecordCalls):
     """Implements `ports.Store`.
 
     :ivar tools: by id, those that exist
+    :ivar has_taint: foreign words count
     :ivar grants: ``(user, tool, definition)`` of what a person has allowed for always
     """
 
@@ -27,6 +28,7 @@ class ModelStore(RecordCalls):
         self.tools = {}
         self.servers = {}
         self.grants = set()
+        self.has_taint = True
         self._asked = 0
 
     def close(self) -> None:
@@ -159,13 +161,23 @@ class ModelStore(RecordCalls):
             return self._denied(row, "switched off")
         if tool.policy == "never" or row.approval in ("denied", "expired"):
             return self._denied(row, "not allowed")
-        if (tool.policy == "ask" or row.rehearsal) and row.approval != "approved":
-            # Shown once, it is not done on the strength of an earlier “always”.
-            if row.rehearsal or self.grant_of(row) not in self.grants:
+        row.is_tainted = not tool.is_inside and self._comes_after_foreign_words(row)
+        is_asked = tool.policy == "ask" or row.rehearsal or row.is_tainted
+        if is_asked and row.approval != "approved":
+            # Shown once, or after foreign words, it is not done on the strength of an earlier “always”.
+            if row.rehearsal or row.is_tainted or self.grant_of(row) not in self.grants:
                 row.approval = "pending"
                 return Verdict(kind="ask")
             row.approval = "granted"
         return self._answers(row)
+
+    def _comes_after_foreign_words(self, row: Call) -> bool:
+        return self.has_taint and any(
+            call.is_foreign and (turn is not row.turn or call.round < row.round)
+            for turn in self.turns.values()
+            if turn.channel == row.turn.channel
+            for call in turn.calls
+        )
 
     def grant_of(self, row: Call) -> tuple:
         """Subject of an “always”."""
@@ -247,6 +259,8 @@ class ModelStore(RecordCalls):
         call = self.call(turn, call_id)
         if not call.outcome:
             call.outcome, call.text = result.outcome, result.text
+            is_read = call.records or call.started
+            call.is_foreign = bool(is_read) and (call.tool is None or call.tool.is_foreign)
             close_questions(call)
         self.insert(turn, call.told(events))
 

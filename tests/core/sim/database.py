@@ -132,6 +132,9 @@ class Database(model_store.Database):
         except (LeaseLost, TurnGone):
             former = ""
         super().end_call(claim, call_id, result, events)
-        now = self.call(self.turns[claim.turn_id], call_id).outcome
+        turn = self.turns[claim.turn_id]
+        now = self.call(turn, call_id).outcome
+        if not former:
+            self._world.observe_result(self, turn, self.call(turn, call_id))
         if former and now != former:
             self._world.second_results.append((self.name, call_id, former, now))

@@ -257,6 +257,11 @@ def a_call_keeps_its_first_result(world):
     yield from world.second_results
 
 
+def nothing_acts_on_foreign_words(world):
+    """After them a call that could do harm starts only with the yes of a person to it."""
+    yield from world.unasked
+
+
 def every_turn_ends(world):
     """Once faults end, every turn ends; people answer what it asks."""
     for database, turn in _turns(world):
@@ -297,6 +302,7 @@ INVARIANTS = (
     no_event_is_written_without_a_lease,
     a_call_starts_fresh_and_allowed,
     a_call_keeps_its_first_result,
+    nothing_acts_on_foreign_words,
     every_turn_ends,
     nothing_is_beyond_the_engine,
 )

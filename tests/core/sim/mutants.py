@@ -288,7 +288,40 @@ def _writes_without_a_lease(self, batch):
     return set()
 
 
+def _reads_no_foreign_words(self, row):
+    return False
+
+
+def _counts_foreign_words_of_its_turn_only(self, row):
+    return any(call.is_foreign and call.round < row.round for call in row.turn.calls)
+
+
+def _takes_always_after_foreign_words(self, row, origin, _may_start=Database._may_start):
+    if row.tool and self.grant_of(row) in self.grants and row.approval != "approved":
+        self.has_taint, had = False, self.has_taint
+        try:
+            return _may_start(self, row, origin)
+        finally:
+            self.has_taint = had
+    return _may_start(self, row, origin)
+
+
 MUTANTS = {
+    "foreign words are not looked for": (
+        "nothing_acts_on_foreign_words",
+        5,
+        (Database, "_comes_after_foreign_words", _reads_no_foreign_words),
+    ),
+    "foreign words of earlier turns are forgotten": (
+        "nothing_acts_on_foreign_words",
+        22,
+        (Database, "_comes_after_foreign_words", _counts_foreign_words_of_its_turn_only),
+    ),
+    "“always” lifts the question after foreign words": (
+        "nothing_acts_on_foreign_words",
+        161,
+        (Database, "_may_start", _takes_always_after_foreign_words),
+    ),
     "whoever ends a turn leaves its calls open": (
         "a_turn_that_ended_has_nothing_open",
         0,

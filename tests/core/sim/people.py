@@ -43,6 +43,7 @@ class People:
                 database.add_tool(
                     Tool(
                         id=tool_id,
+                        is_closed=self.world.taint_dice.random() < 0.7,
                         server=server,
                         name=f"tool{tool_id}",
                         alias=f"alias{tool_id}",

@@ -1,6 +1,6 @@
 """What is written down of a world for the invariants, beside its databases."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from services.testing import model_store
 from services.turn.queue.queue_worker import GIVING_BACK
@@ -34,6 +34,8 @@ class Record:
         self.overheard = []  # events of claims that were over
         self.started_off = []  # calls that started although something was against it
         self.second_results = []
+        self.foreign = defaultdict(list)  # (database, channel) -> (turn, round) of foreign words
+        self.unasked = []  # calls that could do harm after foreign words, without a yes
         self.stale_starts = []
         self.stops = {}  # (database, turn) -> when somebody has stopped it
         self._seen, self.held_in_vain, self.run_in_vain = {}, [], []
@@ -101,8 +103,28 @@ class Record:
             self.started_off.append((database.name, row.id, "switched off"))
         if tool and row.origin and tool.definition != row.origin[1]:
             self.started_off.append((database.name, row.id, "differs"))
+        has_read = any(
+            turn is not of or round_ < row.round
+            for of, round_ in self.foreign[database.name, turn.channel]
+        )
+        if tool and database.has_taint and has_read and self._could_harm(tool):
+            if row.approval != "approved":
+                self.unasked.append((database.name, row.id, "after foreign words"))
         if turn.until < self.now + claim.lease - 1e-6:
             self.started_off.append((database.name, row.id, "under the rest of a lease"))
+
+    def _could_harm(self, tool):
+        """As it is told in docs/security.md: all but reads inside a trusted server, or of records."""
+        if tool.records:
+            return tool.records == "write"
+        return not (tool.is_harmless and tool.is_closed and tool.server.trust == "annotations")
+
+    def observe_result(self, database, turn, call):
+        """The model reads it: whatever a stranger may have written counts from now on."""
+        tool = call.tool
+        is_safe = tool and tool.server and tool.is_closed and tool.server.trust == "annotations"
+        if call.outcome == "ok" and not is_safe:
+            self.foreign[database.name, turn.channel].append((turn, call.round))
 
     def observe_try(self, tried):
         """It has begun: the store has looked for an interrupt."""

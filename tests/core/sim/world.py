@@ -50,8 +50,12 @@ class World(Record):
             self.record_dice,
             has_records,
         )
+        self.taint_dice = random.Random(f"foreign words of {seed}")
+        self.plan.has_taint = self.taint_dice.random() < 0.3
         self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
         self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
+        for database in self.databases.values():
+            database.has_taint = self.plan.has_taint
         self.outages = {name: Outage() for name in self.databases}
         self.people = people.People(self)
 
