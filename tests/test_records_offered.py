@@ -138,7 +138,7 @@ class TestRecordsOffered(PartnersCase):
         self.assertEqual(row.taint, "record")
         call, _verdict = self._begin(self.internal, "find_models", {})
         row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
-        self.assertFalse(row._taint_of_result())
+        self.assertFalse(row._taint_of_result("A model."))
 
     def test_a_call_that_was_cut_is_not_unknown(self):
         call, _verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})

@@ -49,8 +49,13 @@ class TestTaint(TurnByHandCase):
 
     def test_without_foreign_words_nothing_is_asked(self):
         self.alerts.annotations = INSIDE
-        self._read()
+        self._read("18 °C")
         self.assertEqual(self._kind(), "run")
+
+    def test_sentences_that_stand_in_a_closed_world(self):
+        self.alerts.annotations = INSIDE
+        self._read()
+        self.assertEqual(self._kind(), "ask")
 
     def test_a_result_from_the_open_world(self):
         self._read()
@@ -64,7 +69,7 @@ class TestTaint(TurnByHandCase):
     def test_a_result_of_an_untrusted_server(self):
         self.alerts.annotations = INSIDE
         self.server.trust_level = "none"
-        self._read()
+        self._read("18 °C")
         self.assertEqual(self._kind(), "ask")
 
     def test_an_error_of_a_server(self):

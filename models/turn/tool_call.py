@@ -494,24 +494,30 @@ class ToolCall(models.Model):
             if call.approval == "approved" and call.outcome
         )
 
-    def _source(self):
-        """Source of the result, as its server is trusted now; see `services.approval.taint.SOURCES`."""
+    def _source(self, words):
+        """Source of the result, as its server is trusted now; see `services.approval.taint.SOURCES`.
+
+        :param words: the result as the model reads it
+        """
         if tool := self._record_tool():
             return "record" if hints.read(tool.annotations).open_world else "server"
         if self._is_look_up():
             return "catalog"
         if operation := self.operation_id:
             facts = operation._policy_facts()
-            return taint.source_of(hints.read(facts["annotations"]), facts["trust"])
+            return taint.source_of(hints.read(facts["annotations"]), facts["trust"], words)
         tool = self.tool_id
         trust = tool.server_id.trust_level or "none"
-        return taint.source_of(hints.read(tool._annotations()), trust)
+        return taint.source_of(hints.read(tool._annotations()), trust, words)
 
-    def _taint_of_result(self):
-        """:return: the value of the column `taint`; nothing was read of a server that was not asked"""
+    def _taint_of_result(self, words):
+        """Value of the column `taint`: nothing was read of a server that was not asked.
+
+        :param words: the result as the model reads it
+        """
         if not (self.records or self.started_at):
             return False
-        source = self._source()
+        source = self._source(words)
         return source if taint.SOURCES[source] else False
 
     def _is_look_up(self):
@@ -905,7 +911,7 @@ class ToolCall(models.Model):
             "bytes": result.bytes,
             "kept_bytes": kept if kept > SMALL else 0,
             "truncated": result.truncated,
-            "taint": self._taint_of_result(),
+            "taint": self._taint_of_result(result.text),
         }
         size = vals["kept_bytes"]
         if size and not self._make_room(size):
