@@ -30,6 +30,7 @@ from dev.setup import chromium, daemons, environments, node, odoo_venv, venvs
 
 RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
+E2E_KINDS = ("mcp", "mcp2", "injection")  # environments of its servers
 APPLICATIONS = ("account", "crm", "hr", "project", "purchase", "sale_management", "sale_stock")
 PLUGINS = ROOT / "dev/checks/plugins"
 ODOO_DATABASE = "woow_test"
@@ -122,7 +123,7 @@ def set_up(chosen: Sequence[str]) -> None:
     if set(chosen) & {"core", "e2e"}:
         daemons.offer_bubblewrap()
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="setup") as pool:
-        kinds = ("mcp", "mcp2") if "e2e" in chosen else ("mcp",) if "core" in chosen else ()
+        kinds = E2E_KINDS if "e2e" in chosen else ("mcp",) if "core" in chosen else ()
         waiting = [pool.submit(venvs.extra, kind) for kind in kinds]
         if "e2e" in chosen:
             waiting += [pool.submit(environments.named(name).folder) for name in environments.SHORT]
