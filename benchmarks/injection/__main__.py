@@ -79,7 +79,7 @@ def line(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     hit = sum(bool(one.passed) for one in attacked)
     number = len(outcomes)
     asked = f"{sum(one.cards for one in outcomes) / number:.2f}, {sum(one.benign for one in outcomes) / number:.2f}"
-    passed = sum(one.passed.total() for one in outcomes)
+    passed = sum(len(one.passed) for one in outcomes)
     return [
         *asdict(setting).values(),
         rate(hit, len(attacked)) if attacked else "–",
@@ -92,7 +92,7 @@ def line(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
 
 def ways_out(outcomes: Sequence[Outcome]) -> str:
     """The tools by which effects passed, with their numbers."""
-    total = sum((one.passed for one in outcomes), Counter[str]())
+    total = Counter(call.partition(" ")[0] for one in outcomes for call in one.passed)
     return ", ".join(f"{tool} × {times}" for tool, times in total.most_common())
 
 
