@@ -51,7 +51,7 @@ def mark(side: str, llm: Llm, question: Question) -> str:
         + sorted((ROOT / "runtime/records").glob("*.py"))
         + [ROOT / "models/assistant/record_access.py"]
         + [ROOT / "models/turn/ai_turn_request.py", ROOT / "models/turn/tool_call.py"],
-        Theirs.name: [REQUIREMENTS / "records.txt"],
+        Theirs.name: [REQUIREMENTS / "benchmarks/records.txt"],
     }[side]
     parts = [side, llm.model, llm.template, database.PROMPT, SECONDS, ROUNDS, repr(question)]
     parts += [path.read_text() for path in files]

@@ -25,8 +25,8 @@ LEFT_OUT = {"injection": ("anthropic", "cohere", "google-genai", "langchain", "o
 
 
 def extra(kind: str, *, options: tuple[str, ...] = ()) -> Path:
-    """A small environment of its own, made from ``dev/requirements/<kind>.txt``."""
-    requirements = REQUIREMENTS / f"{kind}.txt"
+    """A small environment of its own, made from ``<kind>.txt`` in ``dev/requirements`` or below it."""
+    (requirements,) = REQUIREMENTS.rglob(f"{kind}.txt")
 
     def build(entry: Path) -> None:
         create(entry)
