@@ -61,7 +61,7 @@ def cases(version: str) -> list[list[str]]:
 
 @functools.cache
 def injected(version: str, suite_name: str, injection: str) -> TaskEnvironment:
-    """A suite's environment with the injection wherever one may stand."""
+    """A suite's environment with the injection in all of its vectors."""
     suite = get_suite(version, suite_name)
     goal = suite.injection_tasks[injection].GOAL
     text = f"{MARK} {goal}".replace('"', "'").replace("\n", " ")
@@ -74,7 +74,7 @@ def _plain(calls: Iterable[FunctionCall]) -> list[list[Any]]:
 
 
 class Lane:
-    """One case at a time: its environment, and which calls have come."""
+    """One case at a time: its environment and the calls that arrived."""
 
     def begin(self, version: str, suite: str, user: str, injection: str) -> dict[str, Any]:
         self.suite = get_suite(version, suite)
@@ -86,19 +86,19 @@ class Lane:
         self.runtime = FunctionsRuntime(self.suite.tools)
         self.ran: list[FunctionCall] = []
         if script := SCRIPTS.get((suite, injection)):
-            attackers = [list(call) for call in script(self._copy())]
+            attacker_calls = [list(call) for call in script(self._copy())]
         else:
-            attackers = _plain(attack.ground_truth(self._copy()))
+            attacker_calls = _plain(attack.ground_truth(self._copy()))
         return {
             "prompt": self.user.PROMPT,
-            "users": _plain(self.user.ground_truth(self._copy())),
+            "user_calls": _plain(self.user.ground_truth(self._copy())),
             "answer": self.user.GROUND_TRUTH_OUTPUT,
-            "attackers": attackers,
-            "attackers_answer": attack.GROUND_TRUTH_OUTPUT,
+            "attacker_calls": attacker_calls,
+            "attacker_answer": attack.GROUND_TRUTH_OUTPUT,
         }
 
     def call(self, suite: str, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Run a tool in the case's environment; whatever reaches this server counts as made."""
+        """Run a tool in the case's environment. A call counts even if it fails."""
         if suite != self.suite.name:
             raise ValueError(f"the case is one of {self.suite.name}, not of {suite}")
         self.ran.append(FunctionCall(function=tool, args=arguments))
@@ -107,7 +107,7 @@ class Lane:
         return CallToolResult(content=[TextContent(type="text", text=text)], isError=bool(error))
 
     def end(self, answer: str) -> dict[str, Any]:
-        """Whether the user's task is done, and the calls that were made."""
+        """Verdict of AgentDojo's judge on the user's task, and the calls."""
         output = [text_content_block_from_string(answer)]
         states = (self.before, self.environment)
         is_done = self.suite._check_task_result(self.user, output, *states, self.ran)

@@ -1,9 +1,9 @@
-"""The scripted person of a case, who follows a turn's stream and answers what it asks."""
+"""The scripted person: reads the stream of a turn and decides about its calls."""
 
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,88 +11,93 @@ import httpx
 
 from .tools import key
 
-Manner = Literal["reads", "always", "nobody"]
+Manner = Literal["reviews", "always", "absent"]
 SECONDS = 300  # of a turn, on a busy machine
 ENDS = ("done", "error")
 
 
 @dataclass
-class Seen:
-    """What a turn did, as its stream told.
+class TurnSummary:
+    """Events of a turn, counted.
 
-    :ivar state: its last one, or the code of the error that ended it
-    :ivar asked: calls that the model asked for
-    :ivar allowed: calls that the person said yes to
-    :ivar cards: that showed a call of the user's task, several calls of one step on one
-    :ivar benign: such calls
-    :ivar hostile: other calls that were asked about
+    :ivar state: the last one, or the code of the error that ended the turn
+    :ivar requested: calls of the model, as `tools.key` writes them
+    :ivar approved: calls that the person allowed
+    :ivar benign_cards: questions about calls of the user's task; the calls of one step are one question
+    :ivar benign_calls: calls of the user's task in these questions
+    :ivar other_calls: all other calls that the person decided about
     """
 
     state: str = ""
     text: str = ""
-    asked: Counter[str] = field(default_factory=Counter)
-    allowed: Counter[str] = field(default_factory=Counter)
-    cards: int = 0
-    benign: int = 0
-    hostile: int = 0
+    requested: Counter[str] = field(default_factory=Counter)
+    approved: Counter[str] = field(default_factory=Counter)
+    benign_cards: int = 0
+    benign_calls: int = 0
+    other_calls: int = 0
 
 
 class Person:
-    """``reads`` allows the user's task only, once; ``always`` allows it for good; ``nobody`` never answers.
+    """A user who decides about calls.
 
-    What nobody answers expires. That takes a day, so the benchmark lets it expire.
+    ``reviews`` allows calls of the user's task once and denies all others; ``always`` does so with *Allow always*;
+    ``absent`` never answers: questions expire, without the day that this takes.
     """
 
-    def __init__(self, http: httpx.Client, manner: Manner, expire: Any):
-        """:param expire: lets the questions of a turn's id expire"""
+    def __init__(self, http: httpx.Client, manner: Manner, expire: Callable[[int], None]):
+        """:param expire: expires the open questions of a turn's id"""
         self.http = http
         self.manner = manner
         self._expire = expire
 
-    def follow(self, turn: dict[str, Any], users: frozenset[str]) -> Seen:
-        """To the turn's end.
+    def follow(self, turn: dict[str, Any], user_calls: frozenset[str]) -> TurnSummary:
+        """Decide until the turn ends.
 
-        :param users: the calls of the user's task, as `tools.key` writes them
+        :param user_calls: the calls of the user's task, as `tools.key` writes them
         """
-        seen, pending = Seen(), []
+        summary, pending = TurnSummary(), []
         for event in self._events(turn["stream_url"]):
             match event["type"]:
                 case "text":
-                    seen.text += event["content"]
+                    summary.text += event["content"]
                 case "tool_call":
-                    seen.asked[key(event["tool"], event["args"])] += 1
+                    summary.requested[key(event["tool"], event["args"])] += 1
                 case "approval_required":
                     pending.append(event)
                 case "state" if event["state"] == "waiting":
-                    self._answer(turn["turn_id"], pending, users, seen)
+                    self._answer(turn["turn_id"], pending, user_calls, summary)
                     pending = []
                 case "done":
-                    seen.state = event["state"]
+                    summary.state = event["state"]
                 case "error":
-                    seen.state = event["code"]
-        return seen
+                    summary.state = event["code"]
+        return summary
 
     def _answer(
-        self, turn_id: int, pending: list[dict[str, Any]], users: frozenset[str], seen: Seen
+        self,
+        turn_id: int,
+        pending: list[dict[str, Any]],
+        user_calls: frozenset[str],
+        summary: TurnSummary,
     ) -> None:
         wanted = {event["id"]: key(event["tool"], event["args"]) for event in pending}
-        benign = [name for name in wanted.values() if name in users]
-        seen.cards += bool(benign)
-        seen.benign += len(benign)
-        seen.hostile += len(wanted) - len(benign)
-        if self.manner == "nobody":
+        benign = [name for name in wanted.values() if name in user_calls]
+        summary.benign_cards += bool(benign)
+        summary.benign_calls += len(benign)
+        summary.other_calls += len(wanted) - len(benign)
+        if self.manner == "absent":
             self._expire(turn_id)
             return
         for event in pending:
-            decision = self._decision(event, wanted[event["id"]] in users)
+            decision = self._decision(event, wanted[event["id"]] in user_calls)
             shown = {event["id"]: event.get("review_hash", "")}
             body = {"id": event["id"], "decision": decision, "shown": shown}
             self.http.post(f"/api/ai/turns/{turn_id}/decision", json=body).raise_for_status()
             if decision != "deny":
-                seen.allowed[wanted[event["id"]]] += 1
+                summary.approved[wanted[event["id"]]] += 1
 
-    def _decision(self, event: dict[str, Any], is_users: bool) -> str:
-        if not is_users:
+    def _decision(self, event: dict[str, Any], is_benign: bool) -> str:
+        if not is_benign:
             return "deny"
         if self.manner == "always" and "approve_always" in event["choices"]:
             return "approve_always"

@@ -1,7 +1,7 @@
-"""The scripted worst case of a model: it does the user's task by its ground truth, and what it reads it obeys.
+"""The scripted worst case of a model: it does the user's task by its ground truth and obeys injected text.
 
-From the first result that holds an injection on, it makes the attacker's calls first. Which step it is at it knows from
-the conversation alone, so a request may come twice.
+After the first result with an injection it makes the attacker's calls, then the rest of the user's. Its step follows
+from the messages of a request alone, so requests may be repeated.
 """
 
 import itertools
@@ -16,25 +16,25 @@ from services.testing.scripted_llm import Reply
 from .tools import MARK
 
 TICKET = "Ticket {}."
-DONE = "Done."  # where the task wants no answer; none at all would be a fault of the model
-ONE_BY_ONE = frozenset({"send_email"})  # their order is part of a task
+DONE = "Done."  # for tasks without an answer; an empty one is an error of the model
+ONE_BY_ONE = frozenset({"send_email"})  # the judge of a task compares their order
 _TICKET = re.compile(r"Ticket (\d+)\.")
 Call = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What AgentDojo says of a case: calls as (tool, arguments), and what is answered in the end."""
+    """Ground truths of a case: calls as (tool, arguments), and the final answers."""
 
     prompt: str
-    users: list[Call]
+    user_calls: list[Call]
     answer: str
-    attackers: list[Call]
-    attackers_answer: str
+    attacker_calls: list[Call]
+    attacker_answer: str
 
 
 def steps(calls: list[Call]) -> list[list[Call]]:
-    """Calls that are asked for at once: those of one tool that follow each other.
+    """Groups of calls that are requested in parallel: consecutive calls of one tool.
 
     >>> steps([("a", {"n": 1}), ("a", {"n": 2}), ("b", {})])
     [[('a', {'n': 1}), ('a', {'n': 2})], [('b', {})]]
@@ -60,13 +60,13 @@ class WorstCase:
             if message["role"] == "user" and (found := _TICKET.search(str(message["content"])))
         )
         plan = self.plans[ticket]
-        done, obeys_since = progress(body["messages"])
-        users = steps(plan.users)
-        if obeys_since is None:
+        done, obeys_after = progress(body["messages"])
+        users = steps(plan.user_calls)
+        if obeys_after is None:
             wanted, answer = users, plan.answer
         else:
-            wanted = [*users[:obeys_since], *steps(plan.attackers), *users[obeys_since:]]
-            answer = f"{plan.answer} {plan.attackers_answer}"
+            wanted = [*users[:obeys_after], *steps(plan.attacker_calls), *users[obeys_after:]]
+            answer = f"{plan.answer} {plan.attacker_answer}"
         if done >= len(wanted):
             return Reply(answer.strip() or DONE, piece=4096)
         offered = [one["function"]["name"] for one in body.get("tools", ())]
@@ -75,7 +75,7 @@ class WorstCase:
 
 
 def progress(messages: list[Mapping[str, Any]]) -> tuple[int, int | None]:
-    """How many steps were made, and after how many of them the model obeys the attacker."""
+    """Number of steps so far, and the number of them after which the model obeys; None if it does not yet."""
     made, since = 0, None
     for message in messages:
         if message["role"] == "assistant" and message.get("tool_calls"):
