@@ -1,4 +1,4 @@
-"""One task for LangChain's ready-made agent with stock adapters, in the environment of ``dev/requirements/benchmarks/peer.txt``.
+"""One task for LangChain's ready-made agent with stock adapters, with ``dev/requirements/benchmarks/peer.txt``.
 
 A task as JSON on standard input, one line of what came of it as JSON on standard output; nothing of ours is imported.
 """
