@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -42,13 +41,13 @@ turn._expire_if_late()
 class Dojo(processes.Service):
     """`dojo` in a process of its own."""
 
-    def __init__(self, folder: Path = LOGS):
+    def __init__(self):
         port = processes.free_port()
         python = venvs.extra("injection") / "bin/python"
         process = processes.start(
             "AgentDojo",
             [python, "-m", "benchmarks.injection.dojo", str(port)],
-            log=folder / f"agentdojo-{port}.log",
+            log=LOGS / f"agentdojo-{port}.log",
             env=processes.bare_environment(),
             cwd=ROOT,
         )
@@ -65,8 +64,8 @@ class Dojo(processes.Service):
 
 
 @contextmanager
-def running_dojo(folder: Path = LOGS) -> Iterator[Dojo]:
-    dojo = Dojo(folder)
+def running_dojo() -> Iterator[Dojo]:
+    dojo = Dojo()
     try:
         dojo.wait()
         yield dojo
@@ -108,11 +107,6 @@ class Lanes:
 
     def _ids(self) -> list[int]:
         return list(self.servers.values())
-
-    def close(self) -> None:
-        """Archive and delete what a shared Odoo would offer to others."""
-        self.odoo.rpc("ai.assistant", "write", list(self.assistants.values()), {"active": False})
-        self.odoo.rpc(SERVERS, "unlink", self._ids())
 
     def _users(self) -> list[str]:
         known = [("module", "=", "base"), ("name", "=", "group_user")]
