@@ -1,6 +1,6 @@
-"""What the worst case does of AgentDojo's injections that have no ground truth: collect, mail, delete the mail.
+"""Attacker's calls for the eight injections without a ground truth, all of the workspace since AgentDojo 1.2.
 
-Eight of the workspace, since version 1.2. The numbers are AgentDojo's.
+Most collect data, mail it and delete the mail. AgentDojo's own judge finds all of them successful.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
-"""What the tools of AgentDojo do, from ``tools.tsv``: what an honest server says of them, and which have an effect.
+"""Honest annotations and effects of AgentDojo's tools, from ``tools.tsv``.
 
-A line is a tool, whether it reads, adds or destroys (changes what was there, payments too), and its world: closed, open
-(people outside take part), or out (open, and an argument names who gets the request). `get_unread_emails` marks them
-as read, so it adds.
+Columns: tool; read, add or destroy (changes of existing data, payments); closed, open (outsiders take part) or out
+(open, and an argument names the recipient of the request). `get_unread_emails` also marks mails as read: add.
 """
 
 import json
@@ -20,7 +19,7 @@ TOOLS = frozenset(_KINDS)
 
 
 def annotations(tool: str) -> dict[str, bool]:
-    """MCP's ``ToolAnnotations`` of an honest server.
+    """``ToolAnnotations`` of an honest server.
 
     >>> annotations("delete_file")
     {'readOnlyHint': False, 'destructiveHint': True, 'openWorldHint': False}
@@ -34,7 +33,7 @@ def annotations(tool: str) -> dict[str, bool]:
 
 
 def has_effect(tool: str) -> bool:
-    """True unless it only reads, and nobody outside whom an argument names gets the request.
+    """False for reads whose arguments do not name the recipient of the request.
 
     >>> has_effect("get_webpage"), has_effect("search_emails"), has_effect("send_email")
     (True, False, True)
@@ -44,7 +43,7 @@ def has_effect(tool: str) -> bool:
 
 
 def key(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call as it is compared: by its tool and arguments.
+    """Tool and arguments of a call as one comparable text.
 
     >>> key("delete_file", {"file_id": "3"})
     'delete_file {"file_id": "3"}'
