@@ -104,6 +104,7 @@ class Lanes:
             for suite in SUITES
         }
         self._expiry = self._expiry_action()
+        self._hints = ""  # of the servers that the assistants have
 
     def _ids(self) -> list[int]:
         return list(self.servers.values())
@@ -158,10 +159,13 @@ class Lanes:
         rpc = self.odoo.rpc
         rpc(SERVERS, "write", self._ids(), {"trust_level": setting.trust})
         rpc(TOOLS, "write", self.tools, {"approval_policy": setting.policy})
-        for (lane, suite), assistant in self.assistants.items():
-            servers = [self.servers[lane, suite, setting.hints]]
-            values = {"mcp_server_ids": [[6, 0, servers]], "approval_mode": setting.mode}
-            rpc("ai.assistant", "write", [assistant], values)
+        mode = {"approval_mode": setting.mode}
+        rpc("ai.assistant", "write", list(self.assistants.values()), mode)
+        if setting.hints != self._hints:
+            for (lane, suite), assistant in self.assistants.items():
+                servers = [self.servers[lane, suite, setting.hints]]
+                rpc("ai.assistant", "write", [assistant], {"mcp_server_ids": [[6, 0, servers]]})
+            self._hints = setting.hints
         rpc(GRANTS, "unlink", rpc(GRANTS, "search", [("tool_id", "in", self.tools)]))
 
     def run(
