@@ -10,6 +10,7 @@ from . import test_attack_servers
 from . import test_attack_wire
 from . import test_call_identity
 from . import test_away
+from . import test_call_preview
 from . import test_chat_api
 from . import test_cloud_service
 from . import test_collisions
@@ -85,6 +86,7 @@ from . import test_stdio_templates
 from . import test_stdio_templates_api
 from . import test_store
 from . import test_store_calls
+from . import test_taint
 from . import test_template_file
 from . import test_timeline
 from . import test_tool_trial

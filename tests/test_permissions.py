@@ -41,6 +41,7 @@ RIGHTS = {
     "service_version": (MANAGERS, NOBODY, NOBODY, NOBODY),
     "personal_version": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "lock": (ADMIN, ADMIN, ADMIN, NOBODY),  # the admin's own
+    "call_preview": (ADMIN, ADMIN, ADMIN, NOBODY),
     "opt_out": (OWN, NOBODY, NOBODY, NOBODY),
     "tool_review": (MANAGERS, NOBODY, NOBODY, NOBODY),
     "open_review": (ADMIN, NOBODY, NOBODY, NOBODY),  # the admin's own
@@ -221,6 +222,9 @@ class TestPermissionsOnRecords(People, AiCase):
                 {"server_id": cls.server.id, "user_ids": [Command.link(cls.member.id)]}
             ),
             "lock": cls.env[opened["res_model"]].browse(opened["res_id"]),
+            "call_preview": cls._model("call_preview")
+            .with_user(cls.admin)
+            .create({"tool_id": cls.forecast.id}),
             "template_import": Import.create({"file": "e30="}),
         }
 

@@ -234,6 +234,18 @@ class McpTool(models.Model):
     def action_disable(self):
         self.write({"active": False})
 
+    def action_preview(self):
+        """Open a dialog that shows what a call would meet."""
+        self.ensure_one()
+        return {
+            "type": "ir.actions.act_window",
+            "name": self.env._("What Would Happen"),
+            "res_model": "woow_paas_platform.call_preview",
+            "view_mode": "form",
+            "target": "new",
+            "context": {"default_tool_id": self.id},
+        }
+
     def action_try(self):
         """Show the form of `POST /api/mcp/tools/<id>/try`."""
         self.ensure_one()

@@ -4,6 +4,7 @@ from ..sentence import _lt
 
 TITLES = {
     "same_tool": _lt("Is it the tool that was requested?"),
+    "offered": _lt("May this user use it at all?"),
     "switches": _lt("Is it switched on for this chat?"),
     "key": _lt("Is there a key for this user?"),
     "never": _lt("Did an administrator block it?"),
@@ -22,6 +23,8 @@ TITLES = {
 ANSWERS = {
     "same_tool.yes": _lt("Yes."),
     "same_tool.no": _lt("No: the tool or its definition has changed. The call is refused."),
+    "offered.yes": _lt("Yes."),
+    "offered.no": _lt("No: it is not offered to this user."),
     "switches.on": _lt("Yes."),
     "switches.off": _lt("No. The call is refused; its result says why."),
     "key.missing": _lt("No. The call is refused."),
