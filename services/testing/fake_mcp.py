@@ -59,6 +59,7 @@ class FakeMcp:
         self.resume: Callable | None = None  # (headers, writer), for a GET with Last-Event-ID
         self.guard: Callable | None = None  # headers -> (status, headers) of a refusal, or None
         self.refuse_sse = 0  # HTTP status
+        self.annotations = {"destructiveHint": False, "openWorldHint": False}  # of all tools
         self.last_id: Any = None
         self.calls: list[tuple[str, str, dict]] = []
         self.methods: list[str] = []
@@ -300,7 +301,12 @@ class FakeMcp:
             return {"result": {}}
         if method == "tools/list":
             tools = [
-                {"name": name, "description": f"The {name} tool", "inputSchema": schema}
+                {
+                    "name": name,
+                    "description": f"The {name} tool",
+                    "inputSchema": schema,
+                    "annotations": self.annotations,
+                }
                 for name, (_, schema) in self.tools.items()
             ]
             return {"result": fake_features.page(call, "tools", tools)}

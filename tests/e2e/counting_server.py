@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 from mcp.server.fastmcp import Context, FastMCP
+from mcp.types import ToolAnnotations
 
 
 def main(port: int, folder: Path) -> None:
     server = FastMCP("counter", host="127.0.0.1", port=port, log_level="WARNING")
 
-    @server.tool()
+    @server.tool(annotations=ToolAnnotations(destructiveHint=False, openWorldHint=False))
     async def count(
         context: Context, id: str, seconds: float = 0.0, until: str = "", length: int = 0
     ) -> str:

@@ -22,7 +22,9 @@ def tool(said):
     """The host leaves out what has an invisible character in its name."""
     field = {"type": "string", "title": said, "description": said}
     schema = {"type": "object", "properties": {said: field}}
-    return {"name": clean(said), "title": said, "description": said, "inputSchema": schema}
+    hints = {"destructiveHint": False, "openWorldHint": False}
+    about = {"name": clean(said), "title": said, "description": said}
+    return {**about, "inputSchema": schema, "annotations": hints}
 
 
 def prompt(said):

@@ -3,7 +3,7 @@
 import itertools
 
 from chat import Chat, at_last, calls, first, of, text_of, then
-from counter import count
+from counter import SERVERS, count
 
 NUMBERS = itertools.count(1)
 
@@ -112,15 +112,21 @@ def test_what_was_allowed_in_a_conversation_is_not_asked_again(careful, scripted
             )
         )
     )
-    chat = Chat(careful)
-    turn = chat.ask("again 0")
-    decide(turn, asked(turn)[0]["id"], "approve_conversation")
-    turn.events()
-    assert not of(chat.ask("again 1").events(), "approval_required")
-    other = Chat(careful).ask("again 2")
-    asked(other)
-    other.stop()
-    assert of(other.events(), "tool_result")[0]["outcome"] == "cancelled"
+    # What an untrusted server says would end the permission: others may have written it.
+    (server,) = careful.rpc(SERVERS, "search", [("name", "=", "counter")])
+    careful.rpc(SERVERS, "write", [server], {"trust_level": "annotations"})
+    try:
+        chat = Chat(careful)
+        turn = chat.ask("again 0")
+        decide(turn, asked(turn)[0]["id"], "approve_conversation")
+        turn.events()
+        assert not of(chat.ask("again 1").events(), "approval_required")
+        other = Chat(careful).ask("again 2")
+        asked(other)
+        other.stop()
+        assert of(other.events(), "tool_result")[0]["outcome"] == "cancelled"
+    finally:
+        careful.rpc(SERVERS, "write", [server], {"trust_level": "none"})
     assert [counter.executions(name) for name in names] == [1, 1, 0]
 
 

@@ -2,9 +2,14 @@
 
 import re
 
+import axe
+import pytest
 from chat import at_last, calls, first, then
+from conftest import E2E_LOGS
 from counter import count
 from playwright.sync_api import expect
+
+GRANTS = "woow_paas_platform.tool_grant"
 
 
 def ask(page, text):
@@ -83,6 +88,7 @@ def test_deny_with_a_reason_in_a_second_browser(careful, scripted_llm, counter, 
     scripted_llm.script(
         first("Once more", calls(count("card-c"))), then("Once more", {"content": "Counted again."})
     )
+    page.goto("/my/ai")  # in the first conversation an untrusted server has said something
     ask(page, "Once more")
     expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("Counted again.")
     assert counter.executions("card-c") == 1
@@ -106,3 +112,43 @@ def test_stop_and_answer(odoo, scripted_llm, page_of):
         expect(card).to_contain_text("was asked to answer without using more tools")
     finally:
         odoo.rpc("ai.assistant", "write", assistants, {"confirm_round": 0})
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_after_foreign_words_the_question_says_why(careful, scripted_llm, counter, page_of, look):
+    """It names what was read, marks the value from there, and *Why?* tells every check."""
+    stranger, wanted = f"from-mallory-{look}", f"mallory-{look}"
+    careful.rpc(GRANTS, "unlink", careful.rpc(GRANTS, "search", []))
+    scripted_llm.script(
+        first("Read it", calls(count(stranger))),
+        {
+            "match": {"userMessage": "Read it", "hasToolResult": True, "turnIndex": 1},
+            "response": calls(count(wanted)),
+        },
+        {
+            "match": {"userMessage": "Read it", "hasToolResult": True, "turnIndex": 2},
+            "response": {"content": "Fine."},
+        },
+    )
+    size = {"width": 375, "height": 720} if look == "phone" else {"width": 1280, "height": 800}
+    page = page_of(careful, "user", viewport=size)
+    if look == "dark":
+        page.context.add_cookies([{"name": "color_scheme", "value": "dark", "url": careful.url}])
+    page.goto("/my/ai")
+    ask(page, "Read it")
+    form = page.get_by_role("group", name=re.compile("Allow the assistant to call counter.count"))
+    form.get_by_role("button", name="Allow once").click()
+    expect(form).to_contain_text("text that others may have written (count of counter)")
+    expect(form.locator("mark")).to_have_text([wanted])
+    expect(form.locator('[data-decision="approve_always"]')).to_have_count(0)
+    head = page.locator(".o_ai_chat_tool_head").last
+    head.click()
+    page.get_by_role("button", name="Why?").last.click()
+    steps = page.locator(".o_ai_chat_why_steps li")
+    expect(steps.last).to_contain_text("Nothing yet: the call waits.")
+    expect(page.locator('[data-check="taint"][data-answer="effect"]')).to_be_visible()
+    page.screenshot(path=E2E_LOGS / f"why-{look}.png", full_page=True)
+    assert axe.violations(page, ".o_ai_chat") == []
+    form.get_by_role("button", name="Deny").click()
+    expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("Fine.")
+    assert counter.executions(wanted) == 0

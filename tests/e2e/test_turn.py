@@ -170,7 +170,8 @@ def test_one_dead_server_leaves_the_others(odoo, scripted_llm):
         """
 server = env["woow_paas_platform.mcp_server"].with_context(woow_no_sync=True).create(
     {"name": "broken", "url": "http://127.0.0.1:9/mcp", "trust_level": "full"})
-env["woow_paas_platform.mcp_tool"].create({"name": "anything", "server_id": server.id})
+hints = '{"destructiveHint": false, "openWorldHint": false}'
+env["woow_paas_platform.mcp_tool"].create({"name": "anything", "server_id": server.id, "annotations": hints})
 env.ref("woow_paas_platform.ai_assistant_demo").mcp_server_ids += server
 result = server.id
 """

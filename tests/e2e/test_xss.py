@@ -52,6 +52,9 @@ def servers(odoo):
         }
         ids += odoo.rpc(SERVERS, "create", [values], context={"woow_no_sync": True})
         odoo.sync_tools(ids[-1])
+    # Each result is foreign words: what is called after it would ask.
+    tools = odoo.rpc(TOOLS, "search", [("server_id", "in", ids)])
+    odoo.rpc(TOOLS, "write", tools, {"is_exempt": True})
     yield ids
     odoo.rpc(SERVERS, "unlink", ids)
     for process in running:
@@ -96,6 +99,7 @@ def conversation(odoo, assistant, aliases, _scripted_llm):
     asking = odoo.rpc(TOOLS, "search", [("name", "=", PAYLOADS[0])])
     odoo.rpc(TOOLS, "write", asking, {"approval_policy": "ask"})
     asks = odoo.rpc(TOOLS, "search_read", [("name", "=", ASK)], ["alias"])
+    odoo.rpc(TOOLS, "write", [tool["id"] for tool in asks], {"approval_policy": "auto"})
     questions = [(tool["alias"], {}) for tool in asks]
     approval = (aliases[PAYLOADS[0]], {payload: payload for payload in PAYLOADS})
     _scripted_llm.script(first("The end.", calls(*questions, approval)))

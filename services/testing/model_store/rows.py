@@ -63,12 +63,12 @@ class Tool:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether its results hold foreign words."""
+        """True if its results hold foreign words."""
         return self.server is None or self.server.trust == "none" or not self.is_closed
 
     @property
     def is_inside(self) -> bool:
-        """Whether it only reads inside a trusted server or the host, which nothing foreign can abuse."""
+        """True if it only reads inside a trusted server or the host, which nothing foreign can abuse."""
         if self.server is None:
             return self.records == "read"
         return self.is_harmless and self.is_closed and self.server.trust != "none"

@@ -107,9 +107,9 @@ class Record:
             turn is not of or round_ < row.round
             for of, round_ in self.foreign[database.name, turn.channel]
         )
-        if tool and database.has_taint and has_read and self._could_harm(tool):
-            if row.approval != "approved":
-                self.unasked.append((database.name, row.id, "after foreign words"))
+        is_asked = tool and database.has_taint and has_read and self._could_harm(tool)
+        if is_asked and row.approval != "approved":
+            self.unasked.append((database.name, row.id, "after foreign words"))
         if turn.until < self.now + claim.lease - 1e-6:
             self.started_off.append((database.name, row.id, "under the rest of a lease"))
 
