@@ -195,6 +195,13 @@ def test_large_results_of_before_are_counted(updated):
     assert odoo.sql(counted) == "1"
 
 
+def test_results_of_before_count_as_foreign_words(updated):
+    odoo, _before = updated
+    read = "SELECT COUNT(*) FROM woow_paas_platform_tool_call WHERE started_at IS NOT NULL AND outcome = 'ok'"
+    assert int(odoo.sql(f"{read} AND taint IS NOT NULL")) > 0
+    assert odoo.sql(f"{read} AND taint IS NULL AND server_name <> ''") == "0"
+
+
 @pytest.mark.parametrize("updated", [SECOND], indirect=True)
 def test_results_that_were_removed_before_leave_the_transcripts_too(updated):
     odoo, _before = updated
