@@ -187,6 +187,7 @@ HERE = {
     ("mcp_tool", "action_enable"),
     ("mcp_tool", "action_lock"),
     ("mcp_tool", "action_review"),
+    ("mcp_tool", "action_preview"),
     ("mcp_tool", "action_try"),
     ("mcp_tool", "action_unlock"),
     ("mcp_tool", "action_view_statistics"),

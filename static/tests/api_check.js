@@ -1,7 +1,9 @@
 import { OPERATIONS, SCHEMAS } from "./api_table";
 
 const ROUTES = Object.entries(OPERATIONS).map(([line, operation]) => ({
-    pattern: new RegExp(`^${line.replaceAll(/\{\w+\}/g, "\\d+")}$`),
+    pattern: new RegExp(
+        `^${line.replaceAll("{call_id}", "[^/]+").replaceAll(/\{\w+\}/g, "\\d+")}$`
+    ),
     ...operation,
 }));
 const IS = {
