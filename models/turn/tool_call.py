@@ -503,12 +503,10 @@ class ToolCall(models.Model):
             return "record" if hints.read(tool.annotations).open_world else "server"
         if self._is_look_up():
             return "catalog"
-        if operation := self.operation_id:
-            facts = operation._policy_facts()
-            return taint.source_of(hints.read(facts["annotations"]), facts["trust"], words)
-        tool = self.tool_id
-        trust = tool.server_id.trust_level or "none"
-        return taint.source_of(hints.read(tool._annotations()), trust, words)
+        if not (source := self.tool_id or self.operation_id):  # it is gone
+            return "untrusted"
+        facts = source._policy_facts()
+        return taint.source_of(hints.read(facts["annotations"]), facts["trust"], words)
 
     def _taint_of_result(self, words):
         """Value of the column `taint`: nothing was read of a server that was not asked.
@@ -627,12 +625,13 @@ class ToolCall(models.Model):
         return self.tool_id._manage_path(turn.user_id) if self.tool_id else None
 
     def _approval_sentence(self):
+        if self.approval_reason == "tainted":
+            return self._tainted_sentence()
         _ = self.env._
         return {
             "person": _("A rule requires your decision on every call of this tool by you."),
             "rule": _("An approval rule requires your decision on calls like this one."),
             "tool": _("This tool is set to ask before it runs."),
-            "tainted": self._tainted_sentence(),
             "destructive": _("This tool can delete or overwrite data."),
             "open": _("What this does cannot be known in advance."),
         }.get(self.approval_reason, _("This tool has not been marked as safe yet."))
