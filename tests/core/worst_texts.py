@@ -286,10 +286,10 @@ PATTERNS = {
         ("?key=", "&", "/a1", "key.="),
     ),
     "services.approval.taint._QUOTE": (100_000, taint.without_quotes, (">", " >", "\n >", "> a\n")),
-    "services.approval.taint._TOKENS": (
+    "services.approval.taint._LETTERS_AND_DIGITS": (
         24_000,
         taint.holds_sentences,
-        ("a", "a ", "-", "a1", "天", "a-"),
+        ("a", "a ", "-", "a1", "天", "a-", "1 ", "[", '{"', '"a" '),
     ),
     "services.approval.taint._WORDS": (100_000, taint._WORDS.findall, ("a", "a ", "天")),
     "services.turn.advice._QUOTED": (
