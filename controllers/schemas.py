@@ -495,13 +495,28 @@ SCHEMAS = {
             "approval": _or_null(TEXT),
             "reason": TEXT,
             "steps": _list(
-                _object({"check": TEXT, "answer": TEXT, "title": TEXT, "text": TEXT}),
+                _object(
+                    {
+                        "check": TEXT,
+                        "answer": TEXT,
+                        "title": TEXT,
+                        "text": TEXT,
+                        "setting": {
+                            **_or_null(
+                                _object(
+                                    {
+                                        "path": TEXT,
+                                        "changed_by": _or_null(TEXT),
+                                        "changed_at": MOMENT,
+                                    }
+                                )
+                            ),
+                            "description": "Page on which the caller may change the answer, and its last change",
+                        },
+                    }
+                ),
             ),
             "summary": {**TEXT, "description": "Instead of steps, where none were recorded"},
-            "manage_path": {
-                **_or_null(TEXT),
-                "description": "Page on which the caller changes what asks",
-            },
         }
     ),
     "FurtherChanges": _object(

@@ -31,6 +31,28 @@ class TestCallPreview(AiHttpCase):
             "not offered", self._preview(user_id=self.env.ref("base.public_user").id).result
         )
 
+    def test_an_assistant_that_does_not_offer_the_tool(self):
+        action = self.assistant.action_preview()
+        opened = {name.removeprefix("default_"): value for name, value in action["context"].items()}
+        self.assertNotIn("not offered", self._preview(**opened).result)
+        self.assistant.mcp_tool_disabled_ids = self.forecast
+        self.assertIn("not offered", self._preview(**opened).result)
+
+    def test_each_way_of_an_assistant_to_ask(self):
+        self.server.trust_level = "full"
+        self.forecast.annotations = ADDS
+        for mode, words in (
+            ("effects", "with an effect: ask first"),
+            ("policy", "It deletes and overwrites nothing: run."),
+            ("auto", "trusted servers: run"),
+        ):
+            self.assistant.approval_mode = mode
+            self.assertIn(words, self._preview(assistant_id=self.assistant.id).result)
+        self.server.trust_level = "none"
+        self.assertIn(
+            "not trusted: ask first", self._preview(assistant_id=self.assistant.id).result
+        )
+
     def test_conditions_see_the_arguments(self):
         self.env["woow_paas_platform.approval_rule"].create(
             {"tool_id": self.forecast.id, "condition": "city == 'Rome'", "policy": "never"}

@@ -188,6 +188,7 @@ HERE = {
     ("mcp_tool", "action_lock"),
     ("mcp_tool", "action_review"),
     ("mcp_tool", "action_preview"),
+    ("ai.assistant", "action_preview"),
     ("mcp_tool", "action_try"),
     ("mcp_tool", "action_unlock"),
     ("mcp_tool", "action_view_statistics"),

@@ -244,10 +244,33 @@ class TestTaint(TurnByHandCase):
         self.assertTrue(
             all(step["title"] and step["text"] != step["answer"] for step in found["steps"])
         )
-        self.assertIsNone(found["manage_path"])
+        self.assertFalse(any(step["setting"] for step in found["steps"]))
         self._decide("deny", "call_2_1")
         self._resume("call_2_1")
         self.env.invalidate_all()
         self.assertEqual(self._call("GET", path)[1]["steps"][-1]["answer"], "denied")
         self._sign_in(self.internal)
         self._assert_error(self._call("GET", path), 404, "not_found")
+
+    def test_the_explanation_tells_managers_what_to_change(self):
+        """Who set it and when is shown to those who may change it."""
+        self.member.group_ids += self.env.ref("woow_paas_platform.group_admin")
+        admin = self.env.ref("base.user_admin")
+        self.server.trust_level = "full"
+        self.forecast.with_user(admin).approval_policy = "ask"
+        rule = self.env["woow_paas_platform.approval_rule"].create(
+            {"tool_id": self.forecast.id, "policy": "auto", "condition": "city == 'Rome'"}
+        )
+        self.env["woow_paas_platform.tool_grant"].search([]).unlink()
+        self._kind(round_=1)
+        self._wait()
+        self._sign_in(self.member)
+        found = self._call("GET", "/api/ai/calls/call_1_1/explanation")[1]
+        settings = {step["check"]: step["setting"] for step in found["steps"]}
+        path = f"/odoo/mcp-tools/{self.forecast.id}"
+        self.assertEqual(settings["tool"]["path"], path)
+        self.assertEqual(settings["tool"]["changed_by"], admin.name)
+        self.assertTrue(settings["tool"]["changed_at"])
+        self.assertEqual(settings["rule"]["changed_by"], rule.write_uid.display_name)
+        self.assertIsNone(settings["taint"]["changed_by"])
+        self.assertIsNone(settings["decision"])

@@ -31,6 +31,18 @@ class CallPreview(models.TransientModel):
     problem = fields.Char(compute="_compute_result")
     result = fields.Html(compute="_compute_result", sanitize=False)
 
+    @api.model
+    def _open(self, **values):
+        """Action of a dialog with these values."""
+        return {
+            "type": "ir.actions.act_window",
+            "name": self.env._("What Would Happen"),
+            "res_model": self._name,
+            "view_mode": "form",
+            "target": "new",
+            "context": {f"default_{name}": value for name, value in values.items()},
+        }
+
     @api.depends("tool_id", "user_id", "assistant_id", "arguments", "is_tainted")
     def _compute_result(self):
         for preview in self:
@@ -66,8 +78,11 @@ class CallPreview(models.TransientModel):
         )
 
     def _is_offered(self):
+        tool, assistant = self.tool_id, self.assistant_id
+        if assistant and not tool._offered_by(assistant):
+            return False
         try:
-            return bool(self.user_id) and self.tool_id._is_offered_to(self.user_id)
+            return bool(self.user_id) and tool._is_offered_to(self.user_id)
         except AccessError:  # a user without any access to assistants
             return False
 

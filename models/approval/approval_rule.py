@@ -66,10 +66,13 @@ class ApprovalRule(models.Model):
     @api.model
     def _rules_of(self, tool, assistant):
         """The rules that may apply, those of the assistant first."""
+        return [
+            Rule(rule.policy, rule.condition or "") for rule in self._records_of(tool, assistant)
+        ]
+
+    @api.model
+    def _records_of(self, tool, assistant):
         rules = self.search(
             [("tool_id", "=", tool.id), ("assistant_id", "in", (False, assistant.id))]
         )
-        return [
-            Rule(rule.policy, rule.condition or "")
-            for rule in rules.sorted(lambda rule: not rule.assistant_id)
-        ]
+        return rules.sorted(lambda rule: not rule.assistant_id)

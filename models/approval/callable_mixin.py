@@ -86,7 +86,7 @@ class CallableMixin(models.AbstractModel):
                 **source._policy_facts(),
                 rules=source._rules(assistant),
                 person=person,
-                asks_by_default=assistant.approval_mode != "auto",
+                mode=assistant.approval_mode or "policy",
                 taint=taint,
             )
             for assistant in assistants.sudo() or [assistants.browse()]
@@ -127,11 +127,13 @@ class ApprovalMixin(models.AbstractModel):
 
     approval_mode = fields.Selection(
         [
-            ("policy", "Ask first, except for read-only tools of trusted servers"),
-            ("auto", "Always run"),
+            ("effects", "Ask before every call with an effect"),
+            ("policy", "Ask where it is risky"),
+            ("auto", "Do not ask for tools of trusted servers"),
         ],
-        "Unless a Tool Says Otherwise",
+        "When to Ask",
         required=True,
         default="policy",
-        help="Applies to tools whose approval policy is “Based on its annotations”.",
+        help="Risky are calls that delete, overwrite or send data, and all calls of servers that are not trusted. "
+        "Once the assistant has read text that others may have written, every call that could do harm asks.",
     )

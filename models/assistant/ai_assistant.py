@@ -246,6 +246,11 @@ class AiAssistant(models.Model):
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
         return {**action, "params": {"assistant_id": self.id}}
 
+    def action_preview(self):
+        """Open a dialog that shows what a call of one of its tools would meet."""
+        self.ensure_one()
+        return self.env["woow_paas_platform.call_preview"]._open(assistant_id=self.id)
+
     def action_suggest_starters(self):
         """Write questions made from the tools into the form, to be changed there."""
         for assistant in self:

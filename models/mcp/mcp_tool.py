@@ -15,10 +15,12 @@ from ...services.specs import ToolSpec
 from ...services.toolset import definition
 from ...services.turn import names
 from ...tools import limits, mcp_switch
+from ...tools.moments import utc
 
 HOSTILE = {"instruction", "invisible"}  # no honest tool needs them in its definition
 PINNED = ("title", "description", "input_schema", "output_schema", "annotations")
 JSON_FIELDS = ("input_schema", "output_schema", "annotations")
+SETTINGS = ("on", "off", "default", "auto", "ask", "never")  # decisions that name no definition
 
 
 class McpTool(models.Model):
@@ -219,12 +221,29 @@ class McpTool(models.Model):
                 self.env._("Only administrators may let a tool run after untrusted content.")
             )
         self._check_lock(vals)
+        changed = self._changed_settings(vals)
         result = super().write(vals)
+        for tool, decision in changed:
+            tool._audit(decision)
         self._lock_for_owners(vals)
         if "is_locked" in vals:
             # sudo: mcp_server - only to tell those who show it
             self.sudo().server_id._tell_managers()
         return result
+
+    def _changed_settings(self, vals):
+        """Pairs of a tool and the decision that writing these values is; Odoo's own writes are none."""
+        if self.env.su:
+            return []
+        return [
+            (tool, decision)
+            for tool in self
+            for name, decision in (
+                ("active", "on" if vals.get("active") else "off"),
+                ("approval_policy", vals.get("approval_policy")),
+            )
+            if name in vals and tool[name] != vals[name]
+        ]
 
     # ------------------------------------------------------------ buttons
 
@@ -237,14 +256,7 @@ class McpTool(models.Model):
     def action_preview(self):
         """Open a dialog that shows what a call would meet."""
         self.ensure_one()
-        return {
-            "type": "ir.actions.act_window",
-            "name": self.env._("What Would Happen"),
-            "res_model": "woow_paas_platform.call_preview",
-            "view_mode": "form",
-            "target": "new",
-            "context": {"default_tool_id": self.id},
-        }
+        return self.env["woow_paas_platform.call_preview"]._open(tool_id=self.id)
 
     def action_try(self):
         """Show the form of `POST /api/mcp/tools/<id>/try`."""
@@ -780,8 +792,19 @@ class McpTool(models.Model):
         self.sudo().write(vals)  # sudo: columns that only Odoo writes; the access was checked
         return True
 
+    def _last_change(self, decisions):
+        """Who made the latest of these decisions of the audit, and when; None if nobody did.
+
+        :return: ``{"changed_by", "changed_at"}``
+        """
+        known = [("tool_id", "=", self.id), ("decision", "in", decisions)]
+        # sudo: mcp_tool_review - shown to those who manage the tool
+        last = self.env["woow_paas_platform.mcp_tool_review"].sudo().search(known, limit=1)
+        return {"changed_by": last.user_name or None, "changed_at": utc(last.create_date)}
+
     def _audit(self, decision):
-        definition = _readable(self.pending_definition or self)
+        is_setting = decision in SETTINGS
+        definition = None if is_setting else _readable(self.pending_definition or self)
         # sudo: mcp_tool_review - rows that people cannot write; the caller may write the tool
         self.env["woow_paas_platform.mcp_tool_review"].sudo().create(
             {
@@ -789,7 +812,7 @@ class McpTool(models.Model):
                 "server_id": self.server_id.id,
                 "tool_name": self.name,
                 "decision": decision,
-                "definition": text.storable(definition),
+                "definition": definition and text.storable(definition),
                 "definition_hash": (self.pending_definition or self)["definition_hash"],
                 "user_id": self.env.uid,
                 "user_name": self.env.user.name,

@@ -632,6 +632,7 @@ class ToolCall(models.Model):
             "person": _("A rule requires your decision on every call of this tool by you."),
             "rule": _("An approval rule requires your decision on calls like this one."),
             "tool": _("This tool is set to ask before it runs."),
+            "assistant": _("This assistant is set to ask before every call with an effect."),
             "destructive": _("This tool can delete or overwrite data."),
             "open": _("What this does cannot be known in advance."),
         }.get(self.approval_reason, _("This tool has not been marked as safe yet."))
@@ -639,8 +640,8 @@ class ToolCall(models.Model):
     def _explanation(self):
         """The checks of `_may_start` as they were answered, for the user who may read the call.
 
-        :return: ``{"id", "outcome", "approval", "reason", "steps": [{"check", "answer", "title", "text"}], "summary",
-            "manage_path"}``; `manage_path` only for those who manage what decided
+        :return: ``{"id", "outcome", "approval", "reason", "steps": [{"check", "answer", "title", "text", "setting"}],
+            "summary"}``
         """
         self.ensure_one()
         steps = [
@@ -649,6 +650,7 @@ class ToolCall(models.Model):
                 "answer": answer,
                 "title": self._said_of(explanation.TITLES, check),
                 "text": self._said_of(explanation.ANSWERS, f"{check}.{answer}"),
+                "setting": self._setting_of(check),
             }
             for check, answer in self.trace or []
         ]
@@ -659,7 +661,36 @@ class ToolCall(models.Model):
             "reason": self.approval_reason or "",
             "steps": steps,
             "summary": "" if steps else self._untraced_sentence(),
-            "manage_path": self._manage_path(),
+        }
+
+    def _setting_of(self, check):
+        """Setting that a check reads, for users who may change it, else None.
+
+        :return: ``{"path", "changed_by", "changed_at"}``: its page, and its last change if that is recorded
+        """
+        turn, tool = self.turn_id, self.tool_id
+        if check == "assistant" or (self.records and check in explanation.BY_TOOL):
+            settings, path = turn.assistant_id, f"/odoo/ai-assistants/{turn.assistant_id.id}"
+        elif check == "rule" and tool:
+            settings = self.env["woow_paas_platform.approval_rule"]._records_of(
+                tool, turn.assistant_id
+            )
+            path = f"/odoo/mcp-tools/{tool.id}"
+        elif check in explanation.BY_PERSON and tool:
+            settings = self.env["woow_paas_platform.person_rule"]._rules_for(tool, turn.user_id)
+            path = "/odoo/tool-rules"
+        elif check in explanation.BY_TOOL and tool:
+            path = tool._manage_path(self.env.user)
+            return path and {"path": path, **tool._last_change(explanation.BY_TOOL[check])}
+        else:
+            return None
+        if not settings or not settings.with_user(self.env.uid).has_access("write"):
+            return None
+        last = max(settings, key=lambda setting: setting.write_date)
+        return {
+            "path": path,
+            "changed_by": last.write_uid.display_name,
+            "changed_at": utc(last.write_date),
         }
 
     def _said_of(self, sentences_by_name, name):

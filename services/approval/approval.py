@@ -12,7 +12,10 @@ from .taint import Need, need_of
 
 Policy = Literal["auto", "ask", "never"]
 CHANGED = "The user changed the arguments of this call to {} and allowed it."
-Reason = Literal["", "never", "person", "rule", "tool", "tainted", "destructive", "unknown"]
+Mode = Literal["effects", "policy", "auto"]
+Reason = Literal[
+    "", "never", "person", "rule", "tool", "assistant", "tainted", "destructive", "unknown"
+]
 ORDER: tuple[Policy, ...] = ("auto", "ask", "never")
 ONCE = ("approve_once", "deny")
 ALL = ("approve_once", "approve_conversation", "approve_always", "deny")
@@ -88,7 +91,7 @@ class Facts:
     trust: TrustLevel
     rules: Iterable[Rule] = ()
     person: Iterable[Policy] = ()
-    asks_by_default: bool = True
+    mode: Mode = "policy"
     taint: Taint = CLEAN
     need: Need | None = None
 
@@ -184,8 +187,13 @@ def _check_runs_of_person(facts: Facts) -> Answer:
 
 
 def _check_assistant(facts: Facts) -> Answer:
-    if not facts.asks_by_default:
-        return "auto", Decision("auto")
+    if facts.mode == "auto":
+        return ("untrusted", None) if facts.trust == "none" else ("auto", Decision("auto"))
+    if facts.mode == "effects":
+        if facts.hints.read_only and facts.trust != "none":
+            return "reads", None
+        is_said = facts.hints.says_destructive
+        return "effects", Decision("ask", "destructive" if is_said else "assistant")
     return "policy", None
 
 
@@ -223,7 +231,7 @@ def decide(
     trust: TrustLevel,
     rules: Iterable[Rule] = (),
     person: Iterable[Policy] = (),
-    asks_by_default: bool = True,
+    mode: Mode = "policy",
     taint: Taint = CLEAN,
     need: Need | None = None,
 ) -> Decision:
@@ -233,7 +241,8 @@ def decide(
     :param rules: in order, the first that applies wins over the tool's own policy; none can lift a `never`
     :param person: of the rules for the person whose call it is; the strictest counts. It asks each time, and what it
         runs is only what nobody else has decided about
-    :param asks_by_default: the assistant's switch; without it a tool without a policy just runs
+    :param mode: the assistant's, for tools without a policy: ask before every effect, ask where hints call for it, or
+        ask only for servers that are not trusted
     :param taint: what the model has read
     :param need: what the call needs where annotations do not say it, see `taint.need_of`
     """
@@ -244,7 +253,7 @@ def decide(
         trust=trust,
         rules=tuple(rules),
         person=tuple(person),
-        asks_by_default=asks_by_default,
+        mode=mode,
         taint=taint,
         need=need,
     )

@@ -19,6 +19,14 @@ TITLES = {
     "grant": _lt("Did the user allow it before?"),
     "decision": _lt("What did the user decide?"),
 }
+BY_PERSON = ("never_of_person", "asks_of_person", "runs_of_person")  # checks of rules for users
+BY_TOOL = {  # checks of settings of a tool, each with the decisions in its audit that set it
+    "switches": ("on", "off"),
+    "never": ("default", "auto", "ask", "never"),
+    "tool": ("default", "auto", "ask", "never"),
+    "taint": ("exempt", "not_exempt"),
+    "hints": (),
+}
 # By ``check.answer``.
 ANSWERS = {
     "same_tool.yes": _lt("Yes."),
@@ -51,8 +59,11 @@ ANSWERS = {
     "tool.ask": _lt("Ask first."),
     "runs_of_person.no": _lt("No."),
     "runs_of_person.auto": _lt("Yes: run."),
-    "assistant.auto": _lt("Always run."),
-    "assistant.policy": _lt("Ask first, except for read-only tools of trusted servers."),
+    "assistant.effects": _lt("To ask before every call with an effect: ask first."),
+    "assistant.reads": _lt("To ask before every call with an effect. This one only reads."),
+    "assistant.policy": _lt("To ask where it is risky."),
+    "assistant.auto": _lt("Not to ask for tools of trusted servers: run."),
+    "assistant.untrusted": _lt("Not to ask for tools of trusted servers. This one is not trusted."),
     "hints.untrusted": _lt("Its word does not count, as it is not trusted: ask first."),
     "hints.read_only": _lt("It only reads: run."),
     "hints.not_destructive": _lt("It deletes and overwrites nothing: run."),

@@ -1,6 +1,8 @@
 import { Component, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
+import { formatMomentFull } from "../core/format";
 import { RequestError } from "../core/try_again";
 
 /** *Why?*: the checks that a call met, each with its answer, read when they are asked for. */
@@ -13,6 +15,14 @@ export class CallExplanation extends Component {
         this.id = uniqueId("o_ai_chat_why_");
         this.chat = useService("ai_chat");
         this.state = useState({ isOpen: false, isBusy: false, found: null, error: null });
+    }
+
+    changeLabel(step) {
+        return _t("Change: %s", step.title);
+    }
+
+    lastChange(setting) {
+        return _t("Last changed by %(name)s, %(date)s", { name: setting.changed_by, date: formatMomentFull(setting.changed_at) });
     }
 
     /** Read anew each time: a call that waits goes on. */

@@ -71,7 +71,7 @@ def test_every_combination_of_facts_has_one_answer_and_a_reason():
         ("default", "auto", "ask", "never"),
         run,
         ("", "auto", "ask", "never"),
-        (True, False),
+        ("effects", "policy", "auto"),
         ("none", "annotations", "full"),
         (
             CLOSED_READ,
@@ -94,7 +94,7 @@ def test_every_combination_of_facts_has_one_answer_and_a_reason():
             policy=policy,
             rules=[run[rule]] if rule else [],
             person=[person] if person else [],
-            asks_by_default=mode,
+            mode=mode,
             trust=trust,
             annotations=hint,
             taint=seen,
@@ -119,7 +119,11 @@ def test_every_combination_of_facts_has_one_answer_and_a_reason():
             wanted = (rule, "rule")
         elif policy != "default":
             wanted = (policy, "tool")
-        elif person == "auto" or not mode or reads or (trust == "full" and hint == ADD):
+        elif person == "auto" or reads or (mode == "auto" and trust != "none"):
+            wanted = ("auto", "")
+        elif mode == "effects" and hint != DESTROY:
+            wanted = ("ask", "assistant")
+        elif mode == "policy" and trust == "full" and hint == ADD:
             wanted = ("auto", "")
         else:
             wanted = ("ask", "destructive" if hint == DESTROY else "unknown")
@@ -128,7 +132,7 @@ def test_every_combination_of_facts_has_one_answer_and_a_reason():
             assert found.grantable is (found.reason not in ("tainted", "person"))
         names = [name for name, _answer in found.trace]
         assert names == [name for name, _check in approval.CHECKS][: len(names)]
-    assert count == 4 * 4 * 4 * 2 * 3 * 5 * 5
+    assert count == 4 * 4 * 4 * 3 * 3 * 5 * 5
 
 
 def test_after_foreign_words_nothing_lifts_the_question():
@@ -137,7 +141,7 @@ def test_after_foreign_words_nothing_lifts_the_question():
         {"policy": "auto"},
         {"rules": [Rule("auto")]},
         {"person": ["auto"]},
-        {"asks_by_default": False},
+        {"mode": "auto"},
         {},
     ):
         assert decide(**facts).policy == "auto"
@@ -183,8 +187,17 @@ def test_of_several_assistants_the_strictest_decides():
 
 
 def test_an_assistant_may_be_told_not_to_ask_by_default():
-    assert decide(trust="none", asks_by_default=False).policy == "auto"
-    assert decide(trust="none", asks_by_default=False, policy="ask").policy == "ask"
+    assert decide(trust="annotations", mode="auto").policy == "auto"
+    assert decide(trust="annotations", mode="auto", policy="ask").policy == "ask"
+    assert decide(trust="none", mode="auto").policy == "ask"
+
+
+def test_an_assistant_may_be_told_to_ask_before_every_effect():
+    asked = decide(trust="full", mode="effects", annotations=ADD)
+    assert (asked.policy, asked.reason, asked.grantable) == ("ask", "assistant", True)
+    assert decide(trust="full", mode="effects", annotations=READ).policy == "auto"
+    assert decide(trust="none", mode="effects", annotations=READ).policy == "ask"
+    assert decide(trust="full", mode="effects", policy="auto").policy == "auto"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +261,7 @@ def test_nothing_else_is_a_condition(condition):
         (["auto"], {"policy": "never"}, "never"),
         (["auto"], {"rules": [Rule("ask")]}, "ask"),
         (["ask"], {"rules": [Rule("auto")], "policy": "auto"}, "ask"),
-        (["ask"], {"asks_by_default": False}, "ask"),
+        (["ask"], {"mode": "auto"}, "ask"),
         ([], {"policy": "auto"}, "auto"),
     ],
 )
