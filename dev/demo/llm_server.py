@@ -10,6 +10,7 @@ import xllamacpp
 
 # Prompt caches beside the running one; llama.cpp's own default is 8192.
 CACHE_MIB = 768  # what the three assistants' questions begin with
+MAX_ANSWER = 1024  # tokens; a small model can repeat itself without end
 
 
 def main() -> None:
@@ -26,6 +27,7 @@ def main() -> None:
     params.hostnames = ["127.0.0.1"]
     params.port = options.port
     params.n_ctx = options.context
+    params.n_predict = MAX_ANSWER
     params.n_parallel = 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 2
     params.use_jinja = True
