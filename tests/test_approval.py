@@ -31,6 +31,9 @@ class TestApproval(TurnByHandCase):
         self.forecast.approval_policy = "default"
         self.assistant.approval_mode = "auto"
         self.turn.call_ids.unlink()
+        self.assertEqual(self._begin((self.forecast, TAIPEI))[0].kind, "ask", "it is not trusted")
+        self.server.trust_level = "annotations"
+        self.turn.call_ids.unlink()
         self.assertEqual(self._begin((self.forecast, TAIPEI))[0].kind, "run")
         Rule.create({"tool_id": self.forecast.id, "condition": "city == 'Taipei'"})
         self.turn.call_ids.unlink()

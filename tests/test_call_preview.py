@@ -40,7 +40,7 @@ class TestCallPreview(AiHttpCase):
 
     def test_each_way_of_an_assistant_to_ask(self):
         self.server.trust_level = "full"
-        self.forecast.annotations = ADDS
+        self.forecast.write({"approval_policy": "default", "annotations": ADDS})
         for mode, words in (
             ("effects", "with an effect: ask first"),
             ("policy", "It deletes and overwrites nothing: run."),

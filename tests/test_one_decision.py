@@ -90,8 +90,16 @@ class TestOneDecision(RecallData, TurnByHandCase):
             ),
             ("a condition is not met", "ask", lambda: self._rule("auto", condition="deep == 'no'")),
             (
-                "the assistant does not ask",
+                "the assistant does not ask for trusted servers",
                 "run",
+                lambda: (
+                    assistant.write({"approval_mode": "auto"}),
+                    crm.write({"trust_level": "annotations"}),
+                ),
+            ),
+            (
+                "the assistant does not ask for trusted servers, and this is none",
+                "ask",
                 lambda: assistant.write({"approval_mode": "auto"}),
             ),
             ("the definition has changed", "never", lambda: self._review("changed")),
@@ -295,6 +303,7 @@ class TestStrictestAssistant(RecallData, TurnByHandCase):
         self.assertFalse(self._may(self.member))
 
     def test_one_assistant_that_asks_is_enough(self):
+        self.server.trust_level = "annotations"
         other = self._another(approval_mode="auto")
         self.assertFalse(self._may(self.member))
         self.assistant.active = False

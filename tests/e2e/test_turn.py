@@ -221,8 +221,9 @@ class TestCrash:
         # Nobody is asked, and nobody believes that a call may run twice.
         server.shell(
             """
-env.ref("woow_paas_platform.mcp_server_demo_everything").trust_level = "none"
-env.ref("woow_paas_platform.ai_assistant_demo").approval_mode = "auto"
+server = env.ref("woow_paas_platform.mcp_server_demo_everything")
+server.trust_level = "none"
+server.tool_ids.approval_policy = "auto"
 """
         )
         return server

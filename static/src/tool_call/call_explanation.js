@@ -22,7 +22,10 @@ export class CallExplanation extends Component {
     }
 
     lastChange(setting) {
-        return _t("Last changed by %(name)s, %(date)s", { name: setting.changed_by, date: formatMomentFull(setting.changed_at) });
+        return _t("Last changed by %(name)s, %(date)s", {
+            name: setting.changed_by,
+            date: formatMomentFull(setting.changed_at),
+        });
     }
 
     /** Read anew each time: a call that waits goes on. */
