@@ -793,7 +793,7 @@ class McpTool(models.Model):
         return True
 
     def _last_change(self, decisions):
-        """Who made the latest of these decisions of the audit, and when; None if nobody did.
+        """Author and time of the latest of these decisions in the audit, None if there is none.
 
         :return: ``{"changed_by", "changed_at"}``
         """
