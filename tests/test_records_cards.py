@@ -369,7 +369,7 @@ class TestRecordsCards(RehearsalCase):
     def test_a_refusal_that_other_code_turns_into_a_sentence_asks_although_changes_run(self):
         """As Odoo's integrations do with what their requests raise."""
 
-        def connects(reach, given):
+        def connects(scope, given):
             try:
                 socket.create_connection(("127.0.0.1", 9), 0.01)
             except Exception as error:

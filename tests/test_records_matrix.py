@@ -14,7 +14,7 @@ from odoo.tests import new_test_user, tagged
 
 from ..runtime.records import executor, mentions, write
 from ..runtime.records.changes import Changes
-from ..runtime.records.reach import RecordScope
+from ..runtime.records.record_scope import RecordScope
 from ..services.records.catalog import Access
 from ..services.records.errors import RecordError
 from ..tools import rehearsal
@@ -44,23 +44,23 @@ class _Undone(Exception):
     """Nothing of a rehearsal stays."""
 
 
-def rehearse(reach, given):
+def rehearse(scope, given):
     """What a question would show of a change, as `executor.rehearse` finds it out."""
     recorder, shown = rehearsal.Recorder(), {}
-    cr = reach.env.cr
+    cr = scope.env.cr
     try:
         with cr.savepoint():  # the test's cursor refuses commits by itself
-            with executor.record_errors(reach.env), rehearsal.recording(recorder):
-                write.update_records(reach, given)
+            with executor.record_errors(scope.env), rehearsal.recording(recorder):
+                write.update_records(scope, given)
                 executor.settle(cr)
-                shown = Changes(reach, recorder).shown()
+                shown = Changes(scope, recorder).shown()
             raise _Undone
     except _Undone:
         return "", shown
 
 
-def mention(reach, given):
-    found = mentions.offered(reach, given["query"])
+def mention(scope, given):
+    found = mentions.offered(scope, given["query"])
     return "", {"rows": found} if found else {}
 
 
@@ -68,7 +68,7 @@ def mention(reach, given):
 WAYS = {
     **executor.READS,
     "mention": mention,
-    "attach": lambda reach, given: ("", mentions.kept(reach, given["model"], given["id"])),
+    "attach": lambda scope, given: ("", mentions.kept(scope, given["model"], given["id"])),
     "rehearse": rehearse,
 }
 

@@ -211,10 +211,10 @@ class TestMentionedContents(PartnersCase):
         self._asked(self.azure, self.gemini)
         real = read.read_records
 
-        def breaking(reach, given):
+        def breaking(scope, given):
             if given["ids"] == [self.azure.id]:
                 raise ZeroDivisionError
-            return real(reach, given)
+            return real(scope, given)
 
         with patch.object(read, "read_records", breaking), self.assertLogs(level="ERROR"):
             told = self._told()

@@ -7,7 +7,7 @@ from odoo import fields
 from odoo.tests import tagged
 
 from ..runtime.records import aggregate, executor, read
-from ..runtime.records.reach import RecordScope
+from ..runtime.records.record_scope import RecordScope
 from .records_data import PartnersCase
 
 
@@ -88,7 +88,7 @@ class TestRecordsRead(PartnersCase):
         middles = make([{"name": f"Middle {top.id}", "parent_id": top.id} for top in tops])
         ends = make([{"name": f"End {one.id}", "parent_id": one.id} for one in middles])
         turn = self._turn(self.internal)
-        reach = RecordScope(executor.env_of(self.env, turn), turn._record_access())
+        scope = RecordScope(executor.env_of(self.env, turn), turn._record_access())
         counts = []
         for some in (ends[:1], ends[:1], ends):  # what Odoo looks up once is there after the first
             given = {"model": "res.partner", "fields": ["parent_id.parent_id.city"]}
@@ -96,7 +96,7 @@ class TestRecordsRead(PartnersCase):
             self.env.flush_all()
             self.env.invalidate_all()
             before = self.env.cr.sql_log_count
-            _said, data = executor.READS["search_records"](reach, given)
+            _said, data = executor.READS["search_records"](scope, given)
             counts.append(self.env.cr.sql_log_count - before)
             cities = [row["values"]["parent_id.parent_id.city"] for row in data["rows"]]
             self.assertEqual(set(cities), set(some.parent_id.parent_id.mapped("city")))
@@ -108,13 +108,13 @@ class TestRecordsRead(PartnersCase):
         tops = make([{"name": f"Top {n}", "is_company": True} for n in range(20)])
         ends = make([{"name": f"End {one.id}", "parent_id": one.id} for one in tops])
         turn = self._turn(self.internal)
-        reach = RecordScope(executor.env_of(self.env, turn), turn._record_access())
+        scope = RecordScope(executor.env_of(self.env, turn), turn._record_access())
         counts = []
         for some in (ends[:1], ends[:1], ends):
             self.env.flush_all()
             self.env.invalidate_all()
             before = self.env.cr.sql_log_count
-            names = reach.names_of(reach.env["res.partner"].browse(some.ids))
+            names = scope.names_of(scope.env["res.partner"].browse(some.ids))
             counts.append(self.env.cr.sql_log_count - before)
             self.assertEqual(list(names.values()), some.mapped("display_name"))
         self.assertLessEqual(counts[2], counts[1] + 2)
@@ -164,14 +164,14 @@ class TestRecordsRead(PartnersCase):
             return found
 
         turn = self._turn(self.internal)
-        reach = RecordScope(executor.env_of(self.env, turn), turn._record_access())
+        scope = RecordScope(executor.env_of(self.env, turn), turn._record_access())
         given = {"model": "res.partner", "fields": ["city"], "ids": self.azure.ids}
         given["filters"] = [{"field": "id", "value": self.azure.id}]
         for name in ("search_records", "read_records"):
             self.env.flush_all()
             self.env.invalidate_all()
             with patch.object(model, "_fetch_query", spy):
-                executor.READS[name](reach, given)
+                executor.READS[name](scope, given)
         self.assertIn("city", fetched)
         # A name may need the email.
         self.assertFalse(fetched & {"comment", "barcode", "website", "ref"})
@@ -507,18 +507,18 @@ class TestRecordsRead(PartnersCase):
     # ------------------------------------------------------------ limits
 
     def test_nothing_is_written_while_reading(self):
-        def writes(reach, given):
-            reach.env.cr.execute("UPDATE res_partner SET city = 'x' WHERE id = %s", [self.azure.id])
+        def writes(scope, given):
+            scope.env.cr.execute("UPDATE res_partner SET city = 'x' WHERE id = %s", [self.azure.id])
 
         with patch.dict(executor.READS, search_records=writes):
             self._refused(self.internal, "search_records", model="res.partner")
         self.assertEqual(self.azure.city, "Fremont")
 
     def test_a_slow_query_is_ended(self):
-        def sleeps(reach, given):
-            reach.env.cr.execute("SELECT current_setting('lock_timeout')")
-            self.assertEqual(reach.env.cr.fetchone()[0], "2s")
-            reach.env.cr.execute("SELECT pg_sleep(5)")
+        def sleeps(scope, given):
+            scope.env.cr.execute("SELECT current_setting('lock_timeout')")
+            self.assertEqual(scope.env.cr.fetchone()[0], "2s")
+            scope.env.cr.execute("SELECT pg_sleep(5)")
 
         with (
             patch.dict(executor.READS, search_records=sleeps),
@@ -529,7 +529,7 @@ class TestRecordsRead(PartnersCase):
         self.assertEqual(executor.LOCK_TIMEOUT, 2.0)
 
     def test_a_lost_connection_is_not_the_calls_fault(self):
-        def breaks(reach, given):
+        def breaks(scope, given):
             raise psycopg2.InterfaceError("connection already closed")
 
         with patch.dict(executor.READS, search_records=breaks):

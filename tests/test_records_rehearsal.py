@@ -203,9 +203,9 @@ class TestRecordsRehearsal(RehearsalCase):
     def test_numbers_of_one_answer_go_on(self):
         self.env["ir.sequence"].create({"name": "S", "code": "woow.test", "prefix": "T"})
 
-        def numbered(reach, given):
-            number = reach.env["ir.sequence"].sudo().next_by_code("woow.test")
-            reach.env["res.partner"].create({"name": f"Partner {number}"})
+        def numbered(scope, given):
+            number = scope.env["ir.sequence"].sudo().next_by_code("woow.test")
+            scope.env["res.partner"].create({"name": f"Partner {number}"})
             return "", {}
 
         with patch.dict(write.TOOLS, create_record=numbered):
@@ -243,9 +243,9 @@ class TestRecordsRehearsal(RehearsalCase):
         sequence = self.env["ir.sequence"].create({"name": "S", "code": "woow.test", "prefix": "T"})
         self.env.flush_all()
 
-        def numbers(reach, given):
-            drawn = [reach.env["ir.sequence"].sudo().next_by_code("woow.test") for _ in range(2)]
-            reach.env["res.partner"].create({"name": f"Partner {drawn[0]} {drawn[1]}"})
+        def numbers(scope, given):
+            drawn = [scope.env["ir.sequence"].sudo().next_by_code("woow.test") for _ in range(2)]
+            scope.env["res.partner"].create({"name": f"Partner {drawn[0]} {drawn[1]}"})
             return "", {}
 
         with patch.dict(write.TOOLS, create_record=numbers):
@@ -257,20 +257,20 @@ class TestRecordsRehearsal(RehearsalCase):
         self.assertTrue(self.env["res.partner"].search([("name", "=", "Partner T2 T3")]))
 
     def test_what_would_leave_is_refused_and_the_card_says_so(self):
-        def connects(reach, given):
+        def connects(scope, given):
             socket.create_connection(("127.0.0.1", 9), 0.01)
 
-        def passes_over(reach, given):
+        def passes_over(scope, given):
             try:
-                connects(reach, given)
+                connects(scope, given)
             except Exception:
                 return "", {}
 
-        def commits(reach, given):
-            reach.env.cr.commit()
+        def commits(scope, given):
+            scope.env.cr.commit()
 
-        def opens(reach, given):
-            sql_db.db_connect(reach.env.cr.dbname).cursor().close()
+        def opens(scope, given):
+            sql_db.db_connect(scope.env.cr.dbname).cursor().close()
 
         for doing in (connects, passes_over, commits, opens):
             with self.subTest(doing.__name__), patch.dict(write.TOOLS, create_record=doing):
@@ -310,11 +310,11 @@ class TestRecordsRehearsal(RehearsalCase):
         """A rollback is no more fenced in: what would be taken back has not left."""
         done = []
 
-        def sends(reach, given):
-            reach.env.cr.precommit.add(lambda: done.append("before"))
-            reach.env.cr.postcommit.add(lambda: done.append("after"))
-            reach.env.cr.prerollback.add(lambda: done.append("undone"))
-            reach.env.cr.postrollback.add(lambda: done.append("undone"))
+        def sends(scope, given):
+            scope.env.cr.precommit.add(lambda: done.append("before"))
+            scope.env.cr.postcommit.add(lambda: done.append("after"))
+            scope.env.cr.prerollback.add(lambda: done.append("undone"))
+            scope.env.cr.postrollback.add(lambda: done.append("undone"))
             return "", {}
 
         with patch.dict(write.TOOLS, create_record=sends):
@@ -375,8 +375,8 @@ class TestRecordsRehearsal(RehearsalCase):
         self.assertNotIn("Brandon", str(shown))
 
     def test_limits_hold_in_a_rehearsal(self):
-        def sleeps(reach, given):
-            reach.env.cr.execute("SELECT pg_sleep(5)")
+        def sleeps(scope, given):
+            scope.env.cr.execute("SELECT pg_sleep(5)")
 
         with (
             patch.dict(write.TOOLS, create_record=sleeps),

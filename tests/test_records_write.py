@@ -35,9 +35,9 @@ class TestRecordsWrite(WritesCase):
         self.assertEqual(event.payload["result"]["records"]["rows"][0]["id"], self.azure.id)
 
     def test_what_fails_in_the_middle_leaves_nothing(self):
-        def half(reach, given):
-            self.azure.with_env(reach.env).city = "Half"
-            reach.env.flush_all()
+        def half(scope, given):
+            self.azure.with_env(scope.env).city = "Half"
+            scope.env.flush_all()
             raise ValueError("broken")
 
         with patch.dict(write.TOOLS, update_records=half):
@@ -364,8 +364,8 @@ class TestRecordsWrite(WritesCase):
             self.line.action_ids = action
 
     def test_limits_hold_while_writing(self):
-        def sleeps(reach, given):
-            reach.env.cr.execute("SELECT pg_sleep(5)")
+        def sleeps(scope, given):
+            scope.env.cr.execute("SELECT pg_sleep(5)")
 
         with (
             patch.dict(write.TOOLS, create_record=sleeps),
@@ -378,9 +378,9 @@ class TestRecordsWrite(WritesCase):
         """Where the process stands still, too; who runs the server may allow less."""
         told = []
 
-        def shows(reach, _given):
-            reach.env.cr.execute("SHOW idle_in_transaction_session_timeout")
-            told.append(reach.env.cr.fetchone()[0])
+        def shows(scope, _given):
+            scope.env.cr.execute("SHOW idle_in_transaction_session_timeout")
+            told.append(scope.env.cr.fetchone()[0])
             return "", {}
 
         for before in ("0", "5s", "1h"):
@@ -412,7 +412,7 @@ class TestRecordsWrite(WritesCase):
                 row.rehearsal = {"impossible": "the network"}
                 self.env.flush_all()
 
-                def sends(_reach, _given, error=error):
+                def sends(_scope, _given, error=error):
                     with contextlib.suppress(OSError):
                         socket.create_connection(("127.0.0.1", 9), 0.01)
                     raise error

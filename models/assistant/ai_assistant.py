@@ -2,7 +2,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ...services import const, text
-from ...services.records import reach
+from ...services.records import deny_list
 from ...services.sentence import _lt
 from ...tools import host, limits, mcp_switch, server_files
 from .record_access import PRESETS
@@ -424,7 +424,7 @@ class AiAssistant(models.Model):
         return {
             line.model: line._access()
             for line in lines
-            if line.model in self.env and not reach.is_denied(line.model)
+            if line.model in self.env and not deny_list.is_denied(line.model)
         }
 
     def _readable_models(self):

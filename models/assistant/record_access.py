@@ -9,7 +9,7 @@ import re
 from odoo import api, fields, models, tools
 from odoo.exceptions import ValidationError
 
-from ...services.records import actions, reach
+from ...services.records import actions, deny_list
 from ...services.records.catalog import Access
 from ...services.records.errors import unknown
 
@@ -113,7 +113,7 @@ class RecordAccess(models.Model):
         options = [
             (name, f"{names.get(name) or model._description} ({name})")
             for name, model in self.env.items()
-            if not (model._abstract or model._transient or reach.is_denied(name))
+            if not (model._abstract or model._transient or deny_list.is_denied(name))
         ]
         return sorted(options, key=lambda option: option[1].lower())
 
@@ -215,7 +215,7 @@ class RecordAccess(models.Model):
             for model in self.env.values()
             if not model._abstract
             for field in model._fields.values()
-            if reach.is_secret(field.name)
+            if deny_list.is_secret(field.name)
             or (field.groups and not model._has_field_access(field, "read"))
         }
         return _by_model(self._telling(closed, ()) | self._telling_of_hidden(hidden))

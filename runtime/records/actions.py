@@ -18,7 +18,7 @@ MAX_PRINTED = 20  # records of one PDF
 MAX_NAME = 100  # characters of a file's name
 
 
-def run(reach, records, name, given):
+def run(scope, records, name, given):
     """
     :return: files that it has made, for the person: ``[{"name", "mimetype", "data"}]``, or None
     :raises RecordError: the person may not change one of them, or Odoo does not do it so
@@ -38,60 +38,60 @@ def run(reach, records, name, given):
             ),
             outcome="denied",
         )
-    return _STEPS[records._name, name](reach, records, given)
+    return _STEPS[records._name, name](scope, records, given)
 
 
-def _confirm(_reach, orders, _given):
+def _confirm(_scope, orders, _given):
     orders.action_confirm()
 
 
-def _cancel(_reach, orders, _given):
+def _cancel(_scope, orders, _given):
     orders.action_cancel()
 
 
-def _invoice(_reach, orders, _given):
+def _invoice(_scope, orders, _given):
     if not orders._create_invoices():
         raise RecordError(_lt("There is nothing to invoice."))
 
 
-def _send(reach, orders, _given):
+def _send(scope, orders, _given):
     """Now, also where Odoo would leave it to a cron: the question tells what is sent to whom."""
-    _check_addresses(reach, orders)
+    _check_addresses(scope, orders)
     for order in orders:
         template = order._find_mail_template()
         if not template:
             raise RecordError(
-                _lt("There is no email template for %(name)s.", name=reach.named_as(order))
+                _lt("There is no email template for %(name)s.", name=scope.named_as(order))
             )
         order._send_order_notification_mail(template, allow_deferred_sending=False)
     orders.filtered(lambda order: order.state == "draft").action_quotation_sent()
 
 
-def _send_invoice(reach, moves, _given):
+def _send_invoice(scope, moves, _given):
     """Send by email only: what else a customer has chosen, such as an electronic invoice, asks other services."""
-    _check_addresses(reach, moves)
-    reach.env["account.move.send"]._generate_and_send_invoices(
+    _check_addresses(scope, moves)
+    scope.env["account.move.send"]._generate_and_send_invoices(
         moves, sending_methods=["email"], extra_edis={}
     )
 
 
-def _check_addresses(reach, records):
+def _check_addresses(scope, records):
     for partner in records.partner_id:
         if not partner.email:
-            raise RecordError(_lt("%(name)s has no email address.", name=reach.named_as(partner)))
+            raise RecordError(_lt("%(name)s has no email address.", name=scope.named_as(partner)))
     if nobody := records.filtered(lambda record: not record.partner_id):
-        raise RecordError(_lt("%(name)s has no customer.", name=reach.named_as(nobody[:1])))
+        raise RecordError(_lt("%(name)s has no customer.", name=scope.named_as(nobody[:1])))
 
 
-def _print(reach, records, given):
+def _print(scope, records, given):
     """A report of Odoo's *Print* menu as a PDF, the first one where none is named."""
-    if reach.hides:
+    if scope.hides:
         raise RecordError(
             _lt("A report may show fields that this assistant hides, so it prints none.")
         )
     if len(records) > MAX_PRINTED:
         raise invalid(f"At most {MAX_PRINTED} records can be printed at once.")
-    Report = reach.env["ir.actions.report"]
+    Report = scope.env["ir.actions.report"]
     bound = Report.get_bindings(records._name).get("report", ())
     # sudo: ir.actions.report - those of the person's own menu, see `get_bindings`
     reports = Report.sudo().search(
@@ -113,13 +113,13 @@ def _print(reach, records, given):
     return [{"name": name, "mimetype": "application/pdf", "data": data}]
 
 
-def _post(_reach, moves, _given):
+def _post(_scope, moves, _given):
     moves.action_post()
 
 
-def _pay(reach, moves, given):
+def _pay(scope, moves, given):
     """Pay as the dialog does; what is not said is what it proposes."""
-    Register = reach.env["account.payment.register"].with_context(
+    Register = scope.env["account.payment.register"].with_context(
         active_model=moves._name, active_ids=moves.ids, dont_redirect_to_payments=True
     )
     values = {}
@@ -129,28 +129,28 @@ def _pay(reach, moves, given):
         day = convert.scalar(Register, Register._fields["payment_date"], given["date"])
         values["payment_date"] = day or fields.Date.context_today(Register)
     if given.get("journal"):
-        journal = reach.one(reach.env["account.journal"], given["journal"], "journal")
+        journal = scope.one(scope.env["account.journal"], given["journal"], "journal")
         values["journal_id"] = journal.id
     Register.create(values).action_create_payments()
 
 
-def _win(_reach, leads, _given):
+def _win(_scope, leads, _given):
     leads.action_set_won()
 
 
-def _lose(reach, leads, given):
-    reasons = reach.env["crm.lost.reason"]
+def _lose(scope, leads, given):
+    reasons = scope.env["crm.lost.reason"]
     if not given.get("reason"):
         raise unknown("reason", "", reasons.search([], limit=20).mapped("name"))
     lost = {
         "lead_ids": [Command.set(leads.ids)],
-        "lost_reason_id": reach.one(reasons, given["reason"], "reason").id,
+        "lost_reason_id": scope.one(reasons, given["reason"], "reason").id,
         "lost_feedback": vals.rich(vals.text(given.get("note") or "")),
     }
-    reach.env["crm.lead.lost"].create(lost).action_lost_reason_apply()
+    scope.env["crm.lead.lost"].create(lost).action_lost_reason_apply()
 
 
-def _validate(reach, pickings, _given):
+def _validate(scope, pickings, _given):
     if waiting := pickings.filtered(lambda picking: picking.state == "confirmed"):
         waiting.action_assign()
     pickings.button_validate()
@@ -160,16 +160,16 @@ def _validate(reach, pickings, _given):
                 _lt(
                     "%(name)s is not done: not all of it is there, or Odoo asks something first. "
                     "A person decides in Odoo.",
-                    name=reach.named_as(picking),
+                    name=scope.named_as(picking),
                 )
             )
 
 
-def _confirm_purchase(_reach, orders, _given):
+def _confirm_purchase(_scope, orders, _given):
     orders.button_confirm()
 
 
-def _cancel_purchase(_reach, orders, _given):
+def _cancel_purchase(_scope, orders, _given):
     orders.button_cancel()
 
 

@@ -29,12 +29,12 @@ SUMMED = ("integer", "float", "monetary")
 GROUPED = (*SUMMED, "char", "selection", "boolean", "date", "datetime", "many2one", "many2many")
 
 
-def groups_of(reach, model, given):
+def groups_of(scope, model, given):
     """``field`` or ``field:granularity``, each checked."""
     found = []
     for spec in given or ():
         name, _colon, granularity = str(spec).partition(":")
-        field = reach.field(model, name)
+        field = scope.field(model, name)
         if field.type not in GROUPED or not (field.store or field.inherited):
             raise invalid(f"Records cannot be grouped by “{field.name}” ({field.type}).")
         if field.type in ("date", "datetime"):
@@ -49,14 +49,14 @@ def groups_of(reach, model, given):
     return found
 
 
-def _measures(reach, model, given):
+def _measures(scope, model, given):
     found = []
     for spec in given or ("__count",):
         if spec in COUNTS:
             found.append(("__count", None))
             continue
         name, function = _measure(str(spec))
-        field = reach.field(model, name)
+        field = scope.field(model, name)
         if function not in (*NUMERIC, *OF_ALL):
             raise unknown("function", function, (*NUMERIC, *OF_ALL))
         allowed = (*SUMMED, "date", "datetime") if function in ("min", "max") else SUMMED
@@ -85,13 +85,13 @@ def _measure(spec):
     return name, function or "sum"
 
 
-def aggregate_records(reach, given):
-    model = reach.model(given["model"])
-    domain = read.search_domain(reach, model, given)
-    groups = groups_of(reach, model, given.get("group_by"))
-    measures = _measures(reach, model, given.get("measures"))
+def aggregate_records(scope, given):
+    model = scope.model(given["model"])
+    domain = read.search_domain(scope, model, given)
+    groups = groups_of(scope, model, given.get("group_by"))
+    measures = _measures(scope, model, given.get("measures"))
     limit = read.within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
-    money = Currencies(reach, model, domain, measures)
+    money = Currencies(scope, model, domain, measures)
     split = [one for one in money.groups if one not in groups]
     groups += split
     offset = read.within(given.get("offset"), 0, 0, read.COUNTED) if groups else 0
@@ -102,21 +102,21 @@ def aggregate_records(reach, given):
         list(dict.fromkeys([*asked, "__count"])),
         offset=offset,
         limit=limit,
-        order=_order(reach, given.get("order"), groups, asked),
+        order=_order(scope, given.get("order"), groups, asked),
     )
     found = [{**row, **{one: _number(row[one], one) for one in asked}} for row in found]
     total = _count(model, domain, group_by, offset, limit, len(found))
-    shown = {spec: _labels(reach, field, spec, found) for spec, field in groups}
+    shown = {spec: _labels(scope, field, spec, found) for spec, field in groups}
     keys = [[shown[spec](row[spec]) for spec in group_by] for row in found]
     columns = [*group_by, *asked]
     data = {
         "model": model._name,
         "label": labels.of_model(model),
         "group_by": [
-            {**values.described(reach, model, field), "spec": spec} for spec, field in groups
+            {**values.described(scope, model, field), "spec": spec} for spec, field in groups
         ],
         "measures": [
-            {"spec": spec, "label": _label(reach, field, money.name(spec))}
+            {"spec": spec, "label": _label(scope, field, money.name(spec))}
             for spec, field in measures
         ],
         "groups": [
@@ -124,7 +124,7 @@ def aggregate_records(reach, given):
             for key, row in zip(keys, found, strict=True)
         ],
         "total": total,
-        "action": _pivot(reach, model, domain, group_by, asked),
+        "action": _pivot(scope, model, domain, group_by, asked),
     }
     if not total or not (group_by or found[0]["__count"]):
         return f"No records of {model._name} match.", data
@@ -152,8 +152,8 @@ def _number(value, spec):
     return None if value is False and spec.rpartition(":")[2] in NUMERIC else value
 
 
-def _label(reach, field, currency):
-    label = field._description_string(reach.env) if field else reach.env._("Count")
+def _label(scope, field, currency):
+    label = field._description_string(scope.env) if field else scope.env._("Count")
     return f"{label} ({currency})" if currency else label
 
 
@@ -178,9 +178,9 @@ def _together(model, domain, money, measures, is_all):
     return "".join([*lines, money.converted(measures)])
 
 
-def _pivot(reach, model, domain, group_by, measures):
+def _pivot(scope, model, domain, group_by, measures):
     """The same sums in Odoo's own view; None where there is no such view, or too much to say which records."""
-    if not reach.env.user._is_internal():
+    if not scope.env.user._is_internal():
         return None
     ids = [] if domain.is_true() else model.search(domain, limit=MAX_PIVOT + 1).ids
     if len(ids) > MAX_PIVOT:
@@ -204,7 +204,7 @@ def _window(model, view, domain, context):
     }
 
 
-def _order(reach, order, groups, measures):
+def _order(scope, order, groups, measures):
     """The requested order, else that of the groups; ties are broken the same way each time."""
     parts, specs = [], [spec for spec, _ in groups]
     for part in (order or "").split(","):
@@ -219,23 +219,23 @@ def _order(reach, order, groups, measures):
         if direction.strip().lower() not in ("", "asc", "desc"):
             raise invalid("An order is a name, with “desc” after it or not.")
         for of_spec, field in groups:
-            if of_spec == spec and not reach.is_sortable(field):
+            if of_spec == spec and not scope.is_sortable(field):
                 raise invalid(f"Groups cannot be sorted by “{spec}”.")
         parts.append(f"{spec} {direction.strip().lower()}".strip())
     if not parts:
-        parts = [spec for spec, field in groups if reach.is_sortable(field)]
+        parts = [spec for spec, field in groups if scope.is_sortable(field)]
     return ", ".join([*parts, *(["id:min"] if groups else [])]) or None
 
 
-def _labels(reach, field, spec, found):
+def _labels(scope, field, spec, found):
     """Labels of a group's values; names of records only for those who may read them."""
     if field.relational or field.name == "id":
-        comodel = reach.env[field.comodel_name or field.model_name]
+        comodel = scope.env[field.comodel_name or field.model_name]
         ids = {row[spec][0] for row in found if row[spec]}
-        names = reach.names_of(comodel.browse(ids)) if comodel.has_access("read") else {}
+        names = scope.names_of(comodel.browse(ids)) if comodel.has_access("read") else {}
         return lambda value: values._link(names, value[0]) if value else None
     if field.type == "selection":
-        choices = dict(field._description_selection(reach.env))
+        choices = dict(field._description_selection(scope.env))
         return lambda value: {"key": value, "name": choices.get(value, value)} if value else None
     if field.type in ("date", "datetime"):
         return lambda value: value[1] if isinstance(value, list | tuple) else value or None
@@ -253,9 +253,9 @@ class Currencies:
     :ivar names: of the currencies of all amounts
     """
 
-    def __init__(self, reach, model, domain, measures):
-        self._reach, self._model, self._domain = reach, model, domain
-        self._company = reach.env.company.currency_id
+    def __init__(self, scope, model, domain, measures):
+        self._scope, self._model, self._domain = scope, model, domain
+        self._company = scope.env.company.currency_id
         self._fields = {
             spec: field.get_currency_field(model)
             for spec, field in measures
@@ -267,7 +267,7 @@ class Currencies:
                 continue
             keys, found = self._found[name] = self._look(name)
             several = set(found.values())  # no currency is one of its own
-            if reach.reaches(model, name):
+            if scope.reaches(model, name):
                 names |= {_name(one) or "no currency": None for one in several}
             if len(several) > 1:
                 groups |= {one.name: one for one in self._groupable(spec, keys)}
@@ -291,7 +291,7 @@ class Currencies:
         }
 
     def _groupable(self, spec, keys):
-        if not keys or not all(self._reach.reaches(self._model, one.name) for one in keys):
+        if not keys or not all(self._scope.reaches(self._model, one.name) for one in keys):
             raise invalid(
                 f"“{spec}” would add up several currencies. Use narrower filters, such as one company."
             )
@@ -311,7 +311,7 @@ class Currencies:
         name = self._fields[spec]
         if _is_converted(spec):
             return _name(self._company), self._company.decimal_places
-        if not self._reach.reaches(self._model, name):
+        if not self._scope.reaches(self._model, name):
             return "", 0
         keys, found = self._found[name]
         if self._is_split(spec):
@@ -359,17 +359,17 @@ def _id(value):
 # ------------------------------------------------------------ views
 
 
-def open_view(reach, given):
+def open_view(scope, given):
     """Data of the button that opens the view; everything in it is checked as in a search."""
-    model = reach.model(given["model"])
+    model = scope.model(given["model"])
     view = given["view"]
-    groups = [spec for spec, _ in groups_of(reach, model, given.get("group_by"))]
-    if not reach.env.user._is_internal():
+    groups = [spec for spec, _ in groups_of(scope, model, given.get("group_by"))]
+    if not scope.env.user._is_internal():
         raise invalid("This person has no backend. Use search_records: its rows carry links.")
-    ids = reach.records(model, given["ids"]).ids if given.get("ids") else []
+    ids = scope.records(model, given["ids"]).ids if given.get("ids") else []
     if view == "form" and len(ids) != 1:
         raise invalid("A form shows one record: give one id.")
-    domain = [("id", "in", ids)] if ids else _plain_domain(reach, model, given)
+    domain = [("id", "in", ids)] if ids else _plain_domain(scope, model, given)
     action = _window(model, view, domain, {"group_by": groups} if groups else {})
     if view == "form":
         action["res_id"] = ids[0]
@@ -378,9 +378,9 @@ def open_view(reach, given):
     }
 
 
-def _plain_domain(reach, model, given):
+def _plain_domain(scope, model, given):
     """The ids that match now: names and paths were resolved with the person's rights."""
-    domain = read.search_domain(reach, model, given)
+    domain = read.search_domain(scope, model, given)
     if domain.is_true():
         return []
     return [("id", "in", model.search(domain, limit=read.COUNTED).ids)]

@@ -15,8 +15,7 @@ from odoo import fields
 from odoo.tools import SQL, html2plaintext
 
 from ...services import text
-from ...services.records import importance
-from ...services.records import reach as limits
+from ...services.records import deny_list, importance
 from ...services.records.compare import comparable, without_stamps
 from ...tools import labels, rehearsal
 from . import convert, values
@@ -43,17 +42,17 @@ COUNTED = frozenset({MESSAGE, MAIL, "mail.notification", "mail.tracking.value", 
 
 
 class Changes:
-    """:param reach: of the call; what the person may not read is counted and not shown
+    """:param scope: of the call; what the person may not read is counted and not shown
     :param recorder: what the transaction has told, which is still open
     :param arguments: of the call, for what it names itself
     :param made: ``[(model, id)]`` of calls before it, whose ids are others when these are carried out
     """
 
-    def __init__(self, reach, recorder, arguments=(), made=()):
-        self.reach = reach.of_person()
+    def __init__(self, scope, recorder, arguments=(), made=()):
+        self.scope = scope.of_person()
         self.recorder = recorder
         # sudo: each model - what is compared is never shown, what is shown is asked for with the person's rights
-        self.env = reach.env(su=True)
+        self.env = scope.env(su=True)
         self.now = fields.Datetime.now()
         self._named = importance.named(self._fields_of, dict(arguments or {}))
         # Rows of a relation that are records, too: links make them, so that no model tells of their creation.
@@ -166,14 +165,14 @@ class Changes:
             [model, self._same(model, i), name, old, new]
             for model, i, changed in self._updated
             for name, old, new in self._plain_pairs(model, changed)
-            if not limits.is_secret(name)
+            if not deny_list.is_secret(name)
         ]
         found += [
             [model, self._same(model, i), name, self._plain(model, name, value)]
             for model, i, row in self._made
             if model not in COUNTED
             for name, value in row.items()
-            if not limits.is_secret(name)
+            if not deny_list.is_secret(name)
             and name not in BY_LOT
             and name not in self._elapsed(model, row)
         ]
@@ -343,9 +342,9 @@ class Changes:
         for (name, kind, is_unknown), count in sorted(self._counts.items(), key=str):
             model = name if name in self.env else models.get(name)
             if model:
-                label = labels.of_model(self.reach.env[model])
+                label = labels.of_model(self.scope.env[model])
             elif name in links:
-                label = links[name]._description_string(self.reach.env)
+                label = links[name]._description_string(self.scope.env)
             else:
                 label = name
             one = {"model": model or name, "label": label, "kind": kind, "count": count}
@@ -361,7 +360,7 @@ class Changes:
 
     def _names_of_counted(self, model, kind, ids):
         if kind != "deleted":
-            return values.names_of_counted(self.reach, self.env, model, ids)
+            return values.names_of_counted(self.scope, self.env, model, ids)
         said = [self._deleted[model, i] for i in ids if model in values.SAID_BY]
         return [text.one_line(text.visible(one), MAX_NAME) for one in said if one][
             : values.MAX_COUNTED
@@ -374,7 +373,7 @@ class Changes:
             if model in LIVE or (model, record_id) in self._told_as_messages | self._of_pictures:
                 continue
             counts[model] += 1
-            if limits.is_denied(model) or not self._may_read(model, record_id):
+            if deny_list.is_denied(model) or not self._may_read(model, record_id):
                 self._count(model, kind, record_id)
             elif counts[model] > MAX_RECORDS:
                 self._leave_out(model, kind, record_id, row)
@@ -382,11 +381,11 @@ class Changes:
                 yield model, record_id, row
 
     def _may_read(self, model, record_id):
-        return self.reach.env[model].browse(record_id).has_access("read")
+        return self.scope.env[model].browse(record_id).has_access("read")
 
     def _change(self, found, only=None):
         model, record_id, row = found
-        record = self.reach.env[model].browse(record_id)
+        record = self.scope.env[model].browse(record_id)
         shown, more = self._shown_fields(record, row, only)
         for one in shown:
             one["old"], one["new"] = self._pair(one.pop("field"), record, row)
@@ -400,7 +399,7 @@ class Changes:
 
     def _creation(self, found, only=None):
         model, record_id, row = found
-        record = self.reach.env[model].browse(record_id)
+        record = self.scope.env[model].browse(record_id)
         shown, more = self._shown_fields(record, row, only)
         for one in shown:
             field = one.pop("field")
@@ -428,7 +427,7 @@ class Changes:
         deletions, counts = [], Counter()
         for (model, record_id), name in self._deleted.items():
             counts[model] += 1
-            if limits.is_denied(model) or name is None:
+            if deny_list.is_denied(model) or name is None:
                 self._count(model, "deleted", record_id)
             elif counts[model] > MAX_RECORDS:
                 self._leave_out(model, "deleted", record_id)
@@ -437,7 +436,7 @@ class Changes:
         return deletions
 
     def _deletion(self, model, record_id):
-        label = labels.of_model(self.reach.env[model])
+        label = labels.of_model(self.scope.env[model])
         name = text.visible(text.cap(self._deleted[model, record_id], MAX_TEXT))
         return {"model": model, "label": label, "id": record_id, "name": name}
 
@@ -446,7 +445,7 @@ class Changes:
 
         :param only: names of those that there is room for
         """
-        known = self.reach.fields(record) | self.reach.pictures(record)
+        known = self.scope.fields(record) | self.scope.pictures(record)
         ways_out = self._ways_out(record._name, record.id, row)
         known |= {name: record._fields[name] for name in ways_out if self._may_know(record, name)}
         readable = {
@@ -484,15 +483,17 @@ class Changes:
     @staticmethod
     def _may_know(record, name):
         """Rights are told to who may read them, though no assistant reaches them."""
-        return record._has_field_access(record._fields[name], "read") and not limits.is_secret(name)
+        return record._has_field_access(record._fields[name], "read") and not deny_list.is_secret(
+            name
+        )
 
     def _described(self, field):
-        label = field._description_string(self.reach.env)
+        label = field._description_string(self.scope.env)
         return {"name": field.name, "label": label, "type": field.type}
 
     def _record(self, model, record_id):
-        record = self.reach.env[model].browse(record_id)
-        name = self.reach.names_of(record).get(record_id, f"#{record_id}")
+        record = self.scope.env[model].browse(record_id)
+        name = self.scope.names_of(record).get(record_id, f"#{record_id}")
         name = text.visible(text.cap(name or "", MAX_TEXT))
         return {"model": model, "label": labels.of_model(record), "id": record_id, "name": name}
 
@@ -502,7 +503,7 @@ class Changes:
         if not isinstance(old, dict) and not isinstance(new, dict):
             now = self._currency(field, record)
             before = row.get(field.get_currency_field(record)) if now else None
-            was = self.reach.env["res.currency"].browse(before[0]) if before else now
+            was = self.scope.env["res.currency"].browse(before[0]) if before else now
             return self._value(field, old, was), self._value(field, new, now)
         old, new = old or {}, new or {}
         differ = sorted(key for key in {*old, *new} if not _is_same(old.get(key), new.get(key)))
@@ -520,21 +521,21 @@ class Changes:
     def _named_key(self, field, key):
         if not field.company_dependent:
             return key
-        company = self.reach.env["res.company"].browse(int(key))
-        return self.reach.names_of(company).get(company.id, f"#{key}")
+        company = self.scope.env["res.company"].browse(int(key))
+        return self.scope.names_of(company).get(company.id, f"#{key}")
 
     def _key(self, field, keys):
-        env = self.reach.env
+        env = self.scope.env
         wanted = [str(env.company.id)] if field.company_dependent else [env.lang, "en_US"]
         return next((key for key in wanted if key in keys), None)
 
     def _currency(self, field, record):
         """Currency of an amount, None where there is none, or the person may not read it."""
-        return values.currency(self.reach, record, field) if field.type == "monetary" else None
+        return values.currency(self.scope, record, field) if field.type == "monetary" else None
 
     def _value(self, field, raw, currency=None):
         """Value of a column, as a person reads it."""
-        env = self.reach.env
+        env = self.scope.env
         if isinstance(raw, dict):
             raw = raw.get(self._key(field, raw))
         if convert.is_picture(field):
@@ -579,7 +580,7 @@ class Changes:
     def _names(self, model, ids):
         """Names in this order: of what is deleted, those that it had; of what the person may not read, none."""
         gone = {i: self._deleted[model, i] for i in ids if (model, i) in self._deleted}
-        names = self.reach.names_of(self.reach.env[model].browse(i for i in ids if i not in gone))
+        names = self.scope.names_of(self.scope.env[model].browse(i for i in ids if i not in gone))
         return [names.get(i) or gone.get(i) or values.NO_ACCESS["name"] for i in ids]
 
     def _said(self, content, limit):
@@ -642,10 +643,10 @@ class Changes:
         return shown
 
     def _recipients(self, message):
-        Partner = self.reach.env["res.partner"]
+        Partner = self.scope.env["res.partner"]
         people = Partner.browse(message.people.ids)
-        names = self.reach.names_of(people)
-        shows_email = "email" in self.reach.fields(Partner)
+        names = self.scope.names_of(people)
+        shows_email = "email" in self.scope.fields(Partner)
         emails = {one.id: one.email or "" for one in message.people} if shows_email else {}
         nameless = values.NO_ACCESS["name"]
         found = [
@@ -662,11 +663,11 @@ class Changes:
         return found
 
     def _may_read_message(self, message):
-        if message.kind == "note" and not self.reach.env.user._is_internal():
+        if message.kind == "note" and not self.scope.env.user._is_internal():
             return False
         if message.mails and not message.model:  # a mail that a released action writes
-            return self.reach.env.user._is_internal()
-        if not message.model or limits.is_denied(message.model):
+            return self.scope.env.user._is_internal()
+        if not message.model or deny_list.is_denied(message.model):
             return False
         return self._may_read(message.model, message.res_id)
 

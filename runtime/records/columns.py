@@ -24,35 +24,35 @@ class Column:
     field: Any
 
 
-def column(reach, model, name):
+def column(scope, model, name):
     """:raises RecordError: a part of it is out of reach, or leads to several records"""
     *relations, last = name.strip().split(".")
     if len(relations) >= MAX_DEPTH or not all((*relations, last)):
         raise invalid(f"A path has 1 to {MAX_DEPTH} field names with dots between them.")
     steps = []
     for one in relations:
-        field = reach.field(model, one)
+        field = scope.field(model, one)
         if field.type != "many2one":
             raise invalid(
                 f"“{field.name}” does not lead to one record, so “{name[:100]}” cannot be shown."
                 " Search its model instead."
             )
-        model = reach.comodel(field)
+        model = scope.comodel(field)
         steps.append(field)
-    field = reach.field(model, last)
+    field = scope.field(model, last)
     path = ".".join(one.name for one in (*steps, field))
     return Column(path, tuple(steps), model.browse(), field)
 
 
-def told(reach, records, column, limit, start=0):
+def told(scope, records, column, limit, start=0):
     """Value as of `values.column`; what a relation leads to is told only where the person may read that record."""
     if not column.steps:
-        return values.column(reach, records, column.field, limit, start)
+        return values.column(scope, records, column.field, limit, start)
     reached, closed = {one.id: one for one in records}, set()
     try:
         for step in column.steps:
             linked = {row: one[step.name] for row, one in reached.items()}
-            comodel = reach.env[step.comodel_name].with_context(prefetch_fields=False)
+            comodel = scope.env[step.comodel_name].with_context(prefetch_fields=False)
             ids = dict.fromkeys(one.id for one in linked.values() if one)
             readable = comodel.browse(ids)._filtered_access("read").with_prefetch()
             found = {one.id: one for one in readable}  # whose next field is read of all at once
@@ -62,7 +62,7 @@ def told(reach, records, column, limit, start=0):
         return dict.fromkeys(records.ids, values.NO_ACCESS)
     last = column.model.browse(dict.fromkeys(one.id for one in reached.values()))
     last = last.with_context(prefetch_fields=False)
-    known = values.column(reach, last, column.field, limit, start)
+    known = values.column(scope, last, column.field, limit, start)
     return {
         row: known[reached[row].id]
         if row in reached
@@ -73,8 +73,8 @@ def told(reach, records, column, limit, start=0):
     }
 
 
-def described(reach, column):
+def described(scope, column):
     """Description as of `values.described`; its label says what leads there."""
-    found = values.described(reach, column.model, column.field)
-    labels = [one._description_string(reach.env) for one in column.steps]
+    found = values.described(scope, column.model, column.field)
+    labels = [one._description_string(scope.env) for one in column.steps]
     return {**found, "name": column.name, "label": " / ".join([*labels, found["label"]])}

@@ -20,7 +20,7 @@ from ...services.specs import CallResult
 from ...tools import db, rehearsal
 from . import aggregate, chatter, read, write
 from .changes import Changes
-from .reach import RecordScope
+from .record_scope import RecordScope
 
 _logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def perform(env, call):
     found = call.rehearsal or {}
     with limited(env.cr), record_errors(env), rehearsal.held_open(env.cr):
         if call.tool_name not in write.TOOLS or "impossible" in found:  # the person was told so
-            _reach, (answer, data) = _carry_out(env, call)
+            _scope, (answer, data) = _carry_out(env, call)
         else:
             answer, data = _carry_out_fenced(env, call, found)
     return result_of(answer, data, begun)
@@ -164,9 +164,9 @@ def _watched(env, call, recorder, made=None):
     env.flush_all()  # what the call itself has not done
     with rehearsal.recording(recorder):
         with recorder.statements.watched(env):
-            reach, result = _carry_out(env, call)
+            scope, result = _carry_out(env, call)
         try:
-            return Changes(reach, recorder, call.arguments, made), result
+            return Changes(scope, recorder, call.arguments, made), result
         except Exception as error:
             if _passes(error):
                 raise
@@ -203,13 +203,13 @@ def _impossible(recorder):
 def _carry_out(env, call):
     turn, name = call.turn_id, call.tool_name
     tool = READS.get(name) or write.TOOLS[name]
-    reach = RecordScope(env_of(env, turn), turn._record_access(), turn)
+    scope = RecordScope(env_of(env, turn), turn._record_access(), turn)
     if recorder := rehearsal.current():
-        recorder.person = reach.of_person()
-    result = tool(reach, call.arguments or {})
+        recorder.person = scope.of_person()
+    result = tool(scope, call.arguments or {})
     if name in write.TOOLS:
         settle(env.cr)
-    return reach, result
+    return scope, result
 
 
 def settle(cr):

@@ -8,7 +8,7 @@ from ...services.records.errors import RecordError
 from ...tools import db, labels
 from ...tools.refusals import NotThere, Refusal
 from . import executor, read, values
-from .reach import RecordScope
+from .record_scope import RecordScope
 
 STATEMENT_TIMEOUT = 1.0  # s of one search while somebody types
 SEARCH_TIME = 2.0  # s of all of them
@@ -20,32 +20,32 @@ def search(user, assistant, query, companies=()):
 
     :return: ``[{"model", "id", "name", "label", "image"}]``, the best first
     """
-    return offered(_reach(user, assistant, companies), query)
+    return offered(_scope(user, assistant, companies), query)
 
 
-def offered(reach, query):
+def offered(scope, query):
     query = text.one_line(query, mentions.QUERY_CHARS)
     until, found = time.monotonic() + SEARCH_TIME, []
-    for name in reach.models() if query else ():
+    for name in scope.models() if query else ():
         if time.monotonic() > until:
             break
         try:
-            with executor.record_errors(reach.env), reach.env.cr.savepoint(flush=False):
-                found.append(_found(reach, reach.env[name], query))
+            with executor.record_errors(scope.env), scope.env.cr.savepoint(flush=False):
+                found.append(_found(scope, scope.env[name], query))
         except RecordError:  # of this model nothing can be offered
             continue
     return mentions.best(found, query)
 
 
-def _found(reach, model, query):
-    with executor.limited(reach.env.cr, STATEMENT_TIMEOUT):
-        records = reach.named(model, query, mentions.MAX_RECORDS)
-        names = reach.names_of(records)
+def _found(scope, model, query):
+    with executor.limited(scope.env.cr, STATEMENT_TIMEOUT):
+        records = scope.named(model, query, mentions.MAX_RECORDS)
+        names = scope.names_of(records)
         return [
             {
                 **_mention(one, names[one.id]),
                 "label": labels.of_model(model),
-                "image": values.picture(reach, one),
+                "image": values.picture(scope, one),
             }
             for one in records
         ]
@@ -63,14 +63,14 @@ def attached(channel, refs, companies=()):
         limit = mentions.MAX_RECORDS
         sentence = _("At most %(limit)s records can be attached to one message.", limit=limit)
         raise Refusal(sentence, "too_many_records", max_records=limit)
-    reach = _reach(channel.env.user, channel.woow_assistant_id, companies)
+    scope = _scope(channel.env.user, channel.woow_assistant_id, companies)
     try:
         with (
-            executor.record_errors(reach.env),
-            reach.env.cr.savepoint(),
-            executor.limited(reach.env.cr),
+            executor.record_errors(scope.env),
+            scope.env.cr.savepoint(),
+            executor.limited(scope.env.cr),
         ):
-            return [kept(reach, *ref) for ref in named]
+            return [kept(scope, *ref) for ref in named]
     except RecordError as error:
         sentence = _(
             "An attached record no longer exists, or it is not open to you and this assistant. Remove it and send"
@@ -79,10 +79,10 @@ def attached(channel, refs, companies=()):
         raise NotThere(sentence, "record_not_found") from error
 
 
-def kept(reach, model, record_id):
+def kept(scope, model, record_id):
     """:raises RecordError: it is not there for this person and this assistant"""
-    record = reach.records(reach.model(model), [record_id])
-    return _mention(record, reach.names_of(record)[record_id])
+    record = scope.records(scope.model(model), [record_id])
+    return _mention(record, scope.names_of(record)[record_id])
 
 
 def contents(dbname, turn_id):
@@ -99,14 +99,14 @@ def _sheet(env, turn, mention):
     """Result of reading the record, None where it cannot be read."""
     try:
         with executor.record_errors(env), env.cr.savepoint(flush=False), executor.limited(env.cr):
-            reach = RecordScope(executor.env_of(env, turn), turn._record_access())
+            scope = RecordScope(executor.env_of(env, turn), turn._record_access())
             wanted = {"model": mention["model"], "ids": [mention["id"]]}
-            return read.read_records(reach, wanted)[0]
+            return read.read_records(scope, wanted)[0]
     except RecordError:
         return None
 
 
-def _reach(user, assistant, companies):
+def _scope(user, assistant, companies):
     env = executor.env_of_person(user.env, user, user._woow_ai_companies(companies))
     return RecordScope(env, assistant._record_access())
 

@@ -4,15 +4,15 @@ conversation's record."""
 from ...services import text
 from ...services.records import model_summary as summary
 from . import executor, values
-from .reach import RecordScope
+from .record_scope import RecordScope
 
 LABEL = 60  # characters of a model's name
 
 
 def models(turn):
     """One or two sentences; ``""`` where there is nothing that the person may read."""
-    reach = RecordScope(executor.env_of(turn.env, turn), turn._record_access())
-    return summary.told(_model(reach, name) for name in reach.models())
+    scope = RecordScope(executor.env_of(turn.env, turn), turn._record_access())
+    return summary.told(_model(scope, name) for name in scope.models())
 
 
 def name(turn, record):
@@ -20,14 +20,14 @@ def name(turn, record):
 
     :param record: with the rights of the turn's person
     """
-    reach = RecordScope(record.env, turn.assistant_id._record_access())
-    return reach.names_of(record).get(record.id, f"#{record.id}")
+    scope = RecordScope(record.env, turn.assistant_id._record_access())
+    return scope.names_of(record).get(record.id, f"#{record.id}")
 
 
-def _model(reach, name):
-    model = reach.env[name]
-    names = [one for one in ("name",) if reach.reaches(model, one)]
-    shown = [*names, *values.default_columns(reach, model)]
+def _model(scope, name):
+    model = scope.env[name]
+    names = [one for one in ("name",) if scope.reaches(model, one)]
+    shown = [*names, *values.default_columns(scope, model)]
     label = text.one_line(model._description, LABEL)
     return summary.Model(name, label, tuple(_field(model, one) for one in shown))
 

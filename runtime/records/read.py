@@ -1,4 +1,4 @@
-"""Record tools that read: each is a function of the person's reach and the arguments.
+"""Record tools that read: each is a function of the person's scope and the arguments.
 
 They return what the model reads and, for people, the same as data that a view can show.
 """
@@ -24,15 +24,15 @@ LISTED = 20  # records that a sentence tells
 COUNTED = 10_000  # records, then nobody counts on
 
 
-def find_models(reach, given):
+def find_models(scope, given):
     query = str(given.get("query") or "").strip().lower()
     found = []
-    for name in reach.models():
-        label = reach.env[name]._description
+    for name in scope.models():
+        label = scope.env[name]._description
         if query and query not in name and query not in label.lower():
             continue
-        can = [one for one in WRITES if one != "action" and name in reach.models(one)]
-        released = sorted(reach.access[name].actions) if name in reach.models("action") else []
+        can = [one for one in WRITES if one != "action" and name in scope.models(one)]
+        released = sorted(scope.access[name].actions) if name in scope.models("action") else []
         found.append(
             {
                 "model": name,
@@ -42,7 +42,7 @@ def find_models(reach, given):
             }
         )
     if not found and query:
-        return find_models(reach, {})
+        return find_models(scope, {})
     lines = [
         f"{one['model']} ({one['label']}): {', '.join(one['can'])}"
         + (f"; actions: {', '.join(one['actions'])}" if one["actions"] else "")
@@ -51,27 +51,27 @@ def find_models(reach, given):
     return "\n".join(lines) or "There are no models that the user may read.", {"models": found}
 
 
-def describe_model(reach, given):
-    model = reach.model(given["model"])
+def describe_model(scope, given):
+    model = scope.model(given["model"])
     query = str(given.get("query") or "").strip().lower()
-    access = reach.access[model._name]
+    access = scope.access[model._name]
     kinds = vals.kinds(model) if "create" in access.operations else {}
     described = []
     can_write = access.operations & {"create", "update"}
     pictures = {
         name: field
-        for name, field in reach.pictures(model).items()
+        for name, field in scope.pictures(model).items()
         if can_write and vals.is_writable(model, field)
     }
-    for name, field in (reach.fields(model) | pictures).items():
-        one = values.described(reach, model, field)
+    for name, field in (scope.fields(model) | pictures).items():
+        one = values.described(scope, model, field)
         if query and query not in name and query not in one["label"].lower():
             continue
         if vals.is_writable(model, field, kinds) and can_write:
             one["required" if field.required else "writable"] = True
         described.append(one)
     if not described and query:
-        raise unknown("field", query, reach.fields(model))
+        raise unknown("field", query, scope.fields(model))
     described.sort(key=lambda one: (not one.get("required"), one["name"] in _LESS, one["name"]))
     shown = described[:MAX_DESCRIBED]
     lines = [f"{model._name} ({model._description}); * is required, + may be written"]
@@ -91,40 +91,40 @@ def describe_model(reach, given):
 _LESS = frozenset({"create_uid", "create_date", "write_uid", "write_date", "display_name"})
 
 
-def columns_of(reach, model, names, default):
+def columns_of(scope, model, names, default):
     """The columns that are shown: those that are asked for, each checked, or the usual ones."""
     names = list(dict.fromkeys(names or default))
     if len(names) > MAX_FIELDS:
         names = names[:MAX_FIELDS]
-    found = [columns.column(reach, model, str(name)) for name in names]
+    found = [columns.column(scope, model, str(name)) for name in names]
     return [column for column in found if column.name not in ("id", "display_name")]
 
 
-def search_domain(reach, model, given):
+def search_domain(scope, model, given):
     tree = conditions.parse(given.get("domain"), given.get("filters"))
-    return reach.domain(model, tree) if tree.parts else Domain.TRUE
+    return scope.domain(model, tree) if tree.parts else Domain.TRUE
 
 
-def search_records(reach, given):
-    model = reach.model(given["model"])
-    domain = search_domain(reach, model, given)
-    order = reach.order(model, given.get("order"))
+def search_records(scope, given):
+    model = scope.model(given["model"])
+    domain = search_domain(scope, model, given)
+    order = scope.order(model, given.get("order"))
     limit = within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
     offset = within(given.get("offset"), 0, 0, 1_000_000)
-    wanted = columns_of(reach, model, given.get("fields"), values.default_columns(reach, model))
+    wanted = columns_of(scope, model, given.get("fields"), values.default_columns(scope, model))
     found = model.search(domain, order=order, limit=limit, offset=offset)
     total = offset + len(found)
     if len(found) == limit or (offset and not found):
         total = model.search_count(domain, limit=COUNTED)
-    return shown(reach, found, wanted, total, offset)
+    return shown(scope, found, wanted, total, offset)
 
 
-def read_records(reach, given):
-    model = reach.model(given["model"])
-    found = reach.records(model, given["ids"])
-    wanted = columns_of(reach, model, given.get("fields"), values.default_fields(reach, model))
+def read_records(scope, given):
+    model = scope.model(given["model"])
+    found = scope.records(model, given["ids"])
+    wanted = columns_of(scope, model, given.get("fields"), values.default_fields(scope, model))
     start = within(given.get("offset"), 0, 0, values.MAX_HTML)
-    answer, data = shown(reach, found, wanted, len(found), start=start)
+    answer, data = shown(scope, found, wanted, len(found), start=start)
     if len(found) > SHEETS:
         return answer, data
     sheets = [
@@ -134,7 +134,7 @@ def read_records(reach, given):
     return text.cap("\n\n".join(sheets), render.CAP), data
 
 
-def shown(reach, records, wanted, total, offset=0, start=0):
+def shown(scope, records, wanted, total, offset=0, start=0):
     """A table of records: text, and data for people.
 
     :param wanted: a list of `columns.Column`
@@ -142,22 +142,22 @@ def shown(reach, records, wanted, total, offset=0, start=0):
     :param start: characters of long texts that were read already
     """
     records = _fetched(records, wanted)
-    names = reach.names_of(records)
+    names = scope.names_of(records)
     limit = render.VALUE if len(records) <= SHEETS else render.CELL
-    by_column = {one.name: columns.told(reach, records, one, limit, start) for one in wanted}
-    is_portal = not reach.env.user._is_internal()
+    by_column = {one.name: columns.told(scope, records, one, limit, start) for one in wanted}
+    is_portal = not scope.env.user._is_internal()
     rows = [
         {
             "id": one.id,
             "name": names.get(one.id, f"#{one.id}"),
             "values": {column.name: by_column[column.name][one.id] for column in wanted},
             "url": values.link(one, is_portal),
-            **({"image": values.picture(reach, one)} if len(records) <= SHEETS else {}),
+            **({"image": values.picture(scope, one)} if len(records) <= SHEETS else {}),
         }
         for one in records
     ]
     model = records.browse()
-    data = _data(reach, model, wanted, rows, total)
+    data = _data(scope, model, wanted, rows, total)
     if not rows:
         return f"No records of {model._name} match.", data
     whole = "1 record" if total == 1 else f"{counted(total)} records"
@@ -172,11 +172,11 @@ def shown(reach, records, wanted, total, offset=0, start=0):
     return table, data
 
 
-def changed(reach, done, records, given=()):
-    shown_as_values = [name for name in given if name not in reach.pictures(records)]
-    wanted = columns_of(reach, records, shown_as_values, ())
+def changed(scope, done, records, given=()):
+    shown_as_values = [name for name in given if name not in scope.pictures(records)]
+    wanted = columns_of(scope, records, shown_as_values, ())
     wanted = [one for one in wanted if one.name != "name"]
-    _said, data = shown(reach, records, wanted, len(records))
+    _said, data = shown(scope, records, wanted, len(records))
     told = [f"{row['name']} ({row['id']})" for row in data["rows"][:LISTED]]
     named = render.some(told, LISTED, len(records))
     return f"{done} {records._name}: {named or 'nothing that is left'}.", {**data, "done": done}
@@ -198,12 +198,12 @@ def _fetched(records, wanted):
     return records
 
 
-def _data(reach, model, wanted, rows, total):
+def _data(scope, model, wanted, rows, total):
     return {
         "model": model._name,
         "label": labels.of_model(model),
         "columns": [
-            columns.described(reach, one) | ({"key": True} if one.name in values.PREFERRED else {})
+            columns.described(scope, one) | ({"key": True} if one.name in values.PREFERRED else {})
             for one in wanted
         ],
         "rows": _as_many_as_fit(rows),

@@ -10,7 +10,7 @@ from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
 from odoo.models import MAGIC_COLUMNS
 
-from ...services.records import reach, render
+from ...services.records import deny_list, render
 from ...services.records.catalog import VERBS, Access
 from ...services.records.conditions import OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
@@ -71,12 +71,12 @@ class RecordScope:
         ]
 
     def _may(self, name, operation):
-        if reach.is_denied(name) or name not in self.env:
+        if deny_list.is_denied(name) or name not in self.env:
             return False
         model = self.env[name]
         if model._abstract or model._transient:
             return False
-        if operation != "read" and (name in reach.READ_ONLY or not model._auto):
+        if operation != "read" and (name in deny_list.READ_ONLY or not model._auto):
             return False
         return model.has_access(RIGHTS.get(operation, "write"))
 
@@ -190,9 +190,9 @@ class RecordScope:
         return self.env["woow_paas_platform.record_access"]
 
     def _is_reached(self, model, field):
-        if field.type in reach.UNREACHABLE_TYPES or self.is_closed(model, field.name):
+        if field.type in deny_list.UNREACHABLE_TYPES or self.is_closed(model, field.name):
             return False
-        if field.relational and reach.is_denied(field.comodel_name):
+        if field.relational and deny_list.is_denied(field.comodel_name):
             return False
         if not model._has_field_access(field, "read"):
             return False
@@ -203,7 +203,7 @@ class RecordScope:
         for name in field.related.split("."):
             origin = model._fields[name]
             if origin.relational:
-                if reach.is_denied(origin.comodel_name):
+                if deny_list.is_denied(origin.comodel_name):
                     return False
                 model = self.env[origin.comodel_name]
         return True

@@ -29,7 +29,7 @@ HOW_LINKS = 'Write {"add": […]}, {"remove": […]}, or {"set": […]} to repla
 HOW_LINES = 'Write objects: with “id” to change that line, without to add one; {"remove": [ids]} removes lines.'
 
 
-def of(reach, model, given, records=None):
+def of(scope, model, given, records=None):
     """Values for the ORM of those that a model wrote; each field is one that the person may write.
 
     :param records: those that are changed, None where one is created
@@ -38,7 +38,7 @@ def of(reach, model, given, records=None):
         raise invalid(f"“values” must be an object of 1 to {MAX_VALUES} fields.")
     found = {}
     for name, value in given.items():
-        field = reach.pictures(model).get(name) or reach.field(model, name)
+        field = scope.pictures(model).get(name) or scope.field(model, name)
         if not is_writable(model, field):
             if records is not None or field.type != "selection":
                 raise RecordError(
@@ -50,29 +50,29 @@ def of(reach, model, given, records=None):
                 )
             found[field.name] = _kind(model, field, value)
             continue
-        found[field.name] = _value(reach, model, field, value, records)
+        found[field.name] = _value(scope, model, field, value, records)
     return found
 
 
-def _value(reach, model, field, value, records):
+def _value(scope, model, field, value, records):
     if field.type == "many2one":
-        return False if value in (None, False, "") else _one(reach, field, value).id
+        return False if value in (None, False, "") else _one(scope, field, value).id
     if field.type == "one2many":
-        return _lines(reach, field, value, records)
+        return _lines(scope, field, value, records)
     if field.type == "many2many":
-        return _links(reach, field, value, records)
+        return _links(scope, field, value, records)
     if convert.is_picture(field):
-        return _picture(reach, field, value)
+        return _picture(scope, field, value)
     if field.type in ("html", "text"):
-        return _long_text(reach, field, value, records)
+        return _long_text(scope, field, value, records)
     value = convert.scalar(model, field, value)
     return text(value) if isinstance(value, str) else value
 
 
-def _one(reach, field, value):
+def _one(scope, field, value):
     if isinstance(value, dict):
         value = value.get("id") or value.get("name")
-    return reach.one(reach.env[field.comodel_name], value, field.name)
+    return scope.one(scope.env[field.comodel_name], value, field.name)
 
 
 def _parts(field, value, names, how):
@@ -88,7 +88,7 @@ def _parts(field, value, names, how):
     return parts
 
 
-def _links(reach, field, value, records):
+def _links(scope, field, value, records):
     """The records that it is linked to from now on, or those that are added and removed."""
     if records is not None and not isinstance(value, dict):
         raise invalid(f"“{field.name}” holds several records. {HOW_LINKS}")
@@ -97,17 +97,17 @@ def _links(reach, field, value, records):
         raise invalid(f"“{field.name}”: nothing is added or removed. {HOW_LINKS}")
     commands = []
     if records is None or "set" in value:
-        commands.append(Command.set([_one(reach, field, one).id for one in wanted]))
-    commands += [Command.link(_one(reach, field, one).id) for one in added]
+        commands.append(Command.set([_one(scope, field, one).id for one in wanted]))
+    commands += [Command.link(_one(scope, field, one).id) for one in added]
     for one in removed:
-        linked = _one(reach, field, one)
+        linked = _one(scope, field, one)
         if records is None or linked not in records[field.name]:
-            raise invalid(f"“{field.name}” does not hold {reach.named_as(linked)}.")
+            raise invalid(f"“{field.name}” does not hold {scope.named_as(linked)}.")
         commands.append(Command.unlink(linked.id))
     return commands
 
 
-def _lines(reach, field, value, records):
+def _lines(scope, field, value, records):
     """Lines of a record: those that are added, changed and removed; all others stay."""
     lines, removed = _parts(field, value, ("add", "remove"), HOW_LINES)
     if records is not None and not (lines or removed):
@@ -119,21 +119,21 @@ def _lines(reach, field, value, records):
     commands = []
     for line in lines:
         if line.get("id"):
-            one = _line(reach, field, line["id"], records, "update")
+            one = _line(scope, field, line["id"], records, "update")
             rest = {name: given for name, given in line.items() if name != "id"}
-            commands.append(Command.update(one.id, of(reach, one.browse(), rest, one)))
+            commands.append(Command.update(one.id, of(scope, one.browse(), rest, one)))
         else:
-            comodel = reach.model(field.comodel_name, "create")
+            comodel = scope.model(field.comodel_name, "create")
             rest = {name: given for name, given in line.items() if name != "id"}
-            commands.append(Command.create(of(reach, comodel, rest)))
-    is_part = reach.env[field.comodel_name]._fields[field.inverse_name].ondelete == "cascade"
+            commands.append(Command.create(of(scope, comodel, rest)))
+    is_part = scope.env[field.comodel_name]._fields[field.inverse_name].ondelete == "cascade"
     for one in removed:
-        line = _line(reach, field, one, records, "delete" if is_part else "update")
+        line = _line(scope, field, one, records, "delete" if is_part else "update")
         commands.append(Command.unlink(line.id))
     return commands
 
 
-def _line(reach, field, record_id, records, operation):
+def _line(scope, field, record_id, records, operation):
     """A line of the one record that is changed."""
     if records is None or len(records) != 1:
         raise invalid(f"“{field.name}”: only lines of one record that is there have an “id”.")
@@ -146,13 +146,13 @@ def _line(reach, field, record_id, records, operation):
         raise invalid(
             f"“{field.name}” has no line {str(record_id)[:20]}. Its lines: {ids or 'none'}."
         )
-    return reach.records(reach.model(field.comodel_name, operation), found.ids, operation)
+    return scope.records(scope.model(field.comodel_name, operation), found.ids, operation)
 
 
 # ------------------------------------------------------------ texts
 
 
-def _long_text(reach, field, value, records):
+def _long_text(scope, field, value, records):
     """A text; for rich text Markdown as HTML. What is there stays in front of what is appended."""
     is_html, before = field.type == "html", ""
     if isinstance(value, dict):
@@ -166,14 +166,14 @@ def _long_text(reach, field, value, records):
             before = (records and records[field.name]) or ""
         value = next(iter(value.values()))
     elif is_html and records is not None:
-        _keep_what_is_lost(reach, field, records)
+        _keep_what_is_lost(scope, field, records)
     said = text(value) if value else ""
     if is_html:
         said = rich(said)
     return f"{before}{'' if is_html or not before else chr(10)}{said}" or False
 
 
-def _keep_what_is_lost(reach, field, records):
+def _keep_what_is_lost(scope, field, records):
     for record in records:
         if lost := html_text.losses(record[field.name] or ""):
             raise RecordError(
@@ -181,7 +181,7 @@ def _keep_what_is_lost(reach, field, records):
                     "“%(field)s” of %(name)s has %(what)s, which a new text would lose."
                     ' Add to it with {"append": "…"}, or replace all of it with {"set": "…"}.',
                     field=field.name,
-                    name=reach.named_as(record),
+                    name=scope.named_as(record),
                     what=LOST[tuple(lost)],
                 )
             )
@@ -216,28 +216,28 @@ def one_of(records, wanted, what, names=None):
     raise unknown(what, wanted, [told[i] for i in found or told])
 
 
-def files_of_conversation(reach, wanted):
+def files_of_conversation(scope, wanted):
     """``[(name, content)]`` of files that the person has sent, or that tools have returned, in this conversation."""
     if not isinstance(wanted, list) or len(wanted) > MAX_FILES:
         raise invalid(f"“files” takes a list of at most {MAX_FILES} names.")
     if not wanted:
         return []
-    channel = reach.turn.channel_id.with_env(reach.env)
+    channel = scope.turn.channel_id.with_env(scope.env)
     # sudo: tool_call, ir.attachment - files of the person's own conversation
     known = channel._own_files() | channel.sudo().woow_turn_ids.call_ids.attachment_ids
     found = [one_of(known.sorted("id", reverse=True), one, "file") for one in wanted]
     return [(one.name, one.raw or b"") for one in found]
 
 
-def _picture(reach, field, value):
+def _picture(scope, field, value):
     """A picture of the conversation, as Odoo takes it; Odoo itself makes it smaller."""
     if not isinstance(value, str) or not value.strip():
         raise invalid(f"“{field.name}” takes the name of a picture of this conversation.")
-    ((name, content),) = files_of_conversation(reach, [value])
+    ((name, content),) = files_of_conversation(scope, [value])
     if files.mimetype_of(name, content) not in files.PICTURES:
         raise invalid(f"“{name}” is no picture that Odoo can show.")
     try:
-        files.read(name, content, (reach.env.cr.dbname, reach.env.uid))
+        files.read(name, content, (scope.env.cr.dbname, scope.env.uid))
     except EngineError as error:
         raise RecordError(str(error)) from error
     return base64.b64encode(content)

@@ -38,15 +38,15 @@ PREFERRED = (  # what a table shows when nobody asks for more
 )
 
 
-def default_columns(reach, model):
-    return [name for name in PREFERRED if reach.reaches(model, name)]
+def default_columns(scope, model):
+    return [name for name in PREFERRED if scope.reaches(model, name)]
 
 
-def default_fields(reach, model):
+def default_fields(scope, model):
     """Default fields of a record that is read."""
     names = [
         name
-        for name, field in reach.fields(model).items()
+        for name, field in scope.fields(model).items()
         if (field.store or field.name == "display_name")
         and field.type != "one2many"
         and name not in ("id", "create_uid", "write_uid", "create_date", "write_date")
@@ -54,31 +54,31 @@ def default_fields(reach, model):
     return sorted(names, key=lambda name: name not in PREFERRED)
 
 
-def column(reach, records, field, limit, start=0):
+def column(scope, records, field, limit, start=0):
     """:param limit: characters of a text
     :param start: characters of it that were read already
     :return: ``{record id: value}``: None, bool, number, text, ``{"id", "name"}``, a list of those, or an amount."""
     try:
         if field.name == "display_name":
-            names = reach.names_of(records)
+            names = scope.names_of(records)
             return {one: names.get(one, NO_ACCESS) for one in records.ids}
         if field.relational:
-            return _relations(reach, records, field)
-        return {one.id: _plain(reach, one, field, limit, start) for one in records}
+            return _relations(scope, records, field)
+        return {one.id: _plain(scope, one, field, limit, start) for one in records}
     except (AccessError, UserError):
         return dict.fromkeys(records.ids, NO_ACCESS)
 
 
-def _relations(reach, records, field):
-    comodel = reach.env[field.comodel_name].with_context(prefetch_fields=False)
+def _relations(scope, records, field):
+    comodel = scope.env[field.comodel_name].with_context(prefetch_fields=False)
     if not comodel.has_access("read"):
         return {
             one.id: NO_ACCESS if field.type == "many2one" and one[field.name] else None
             for one in records
         }
-    in_order = list if reach.is_order_open(comodel) else sorted
+    in_order = list if scope.is_order_open(comodel) else sorted
     ids_of = {one.id: in_order(one[field.name].ids) for one in records}
-    names = reach.names_of(
+    names = scope.names_of(
         comodel.browse(dict.fromkeys(i for ids in ids_of.values() for i in ids[: MAX_LINKS + 1]))
     )
 
@@ -97,12 +97,12 @@ def _link(names, record_id):
     return {"id": record_id, "name": names[record_id]} if record_id in names else NO_ACCESS
 
 
-def _plain(reach, record, field, limit, start):
+def _plain(scope, record, field, limit, start):
     value = record[field.name]
     if field.type == "boolean":
         return bool(value)
     if field.type == "monetary":
-        held = currency(reach, record, field)
+        held = currency(scope, record, field)
         return amount(value, held.name, held.decimal_places) if held else amount(value, "", 0)
     if field.type in convert.NUMBERS:
         return value
@@ -131,11 +131,11 @@ def _part(value, limit, start):
     return part
 
 
-def currency(reach, record, field):
+def currency(scope, record, field):
     """The `res.currency` of an amount, None where there is none, or the person may not read it."""
     name = field.get_currency_field(record)
     try:
-        found = record[name] if name and reach.reaches(record, name) else None
+        found = record[name] if name and scope.reaches(record, name) else None
         return found if found and found.name else None
     except AccessError:
         return None
@@ -157,20 +157,20 @@ def link(record, is_portal):
     return f"/odoo/{record._name}/{record.id}"
 
 
-def picture(reach, record):
+def picture(scope, record):
     """URL of a record's picture, if its model has one that the person may see."""
     for name in PICTURES:
         field = record._fields.get(name)
-        if field is None or reach.is_closed(record, name):
+        if field is None or scope.is_closed(record, name):
             continue
         if record._has_field_access(field, "read"):
             return f"/web/image/{record._name}/{record.id}/{name}"
     return None
 
 
-def described(reach, model, field):
+def described(scope, model, field):
     """A field as `describe_model` tells of it, and as columns are named."""
-    found = {"name": field.name, "label": field._description_string(reach.env), "type": field.type}
+    found = {"name": field.name, "label": field._description_string(scope.env), "type": field.type}
     if field.type == "selection":
         found["choices"] = {
             str(key): str(label) for key, label in convert.choices(model, field).items()
@@ -180,7 +180,7 @@ def described(reach, model, field):
     return found
 
 
-def names_of_counted(reach, env, model, ids):
+def names_of_counted(scope, env, model, ids):
     """Names of records that a card only counts, because no assistant reaches their model.
 
     :param env: with all rights
@@ -192,7 +192,7 @@ def names_of_counted(reach, env, model, ids):
         return []
     found = env[model].browse(list(ids)[:MAX_COUNTED]).exists()
     if field in ("partner_id", "number"):
-        known = reach.names_of(reach.env["res.partner"].browse(found.partner_id.ids))
+        known = scope.names_of(scope.env["res.partner"].browse(found.partner_id.ids))
         numbers = {one.id: one.number for one in found} if field == "number" else {}
 
         def of(one):
@@ -202,5 +202,5 @@ def names_of_counted(reach, env, model, ids):
 
         said = map(of, found)
     else:
-        said = reach.env[model].browse(found.ids)._filtered_access("read").mapped(field)
+        said = scope.env[model].browse(found.ids)._filtered_access("read").mapped(field)
     return [text.one_line(text.visible(one), MAX_NAME) for one in said if one]

@@ -1,4 +1,4 @@
-"""Record tools that change: each is a function of the person's reach and the arguments.
+"""Record tools that change: each is a function of the person's scope and the arguments.
 
 They run in a transaction of the caller, which keeps all of it or nothing.
 """
@@ -10,60 +10,60 @@ from ...services.records import render
 from ...services.records.errors import RecordError, invalid, unknown
 from ...services.sentence import _lt
 from . import actions, chatter, convert, read, vals, values
-from .reach import MAX_NAMED
 from .read import LISTED
+from .record_scope import MAX_NAMED
 
 MAX_FOUND = 500  # records of one call that filters name
 NAME = 100  # characters of a record's name
 
 
-def create_record(reach, given):
-    model = reach.model(given["model"], "create")
-    record = model.create(vals.of(reach, model, given["values"]))
-    return read.changed(reach, "Created", record, given["values"])
+def create_record(scope, given):
+    model = scope.model(given["model"], "create")
+    record = model.create(vals.of(scope, model, given["values"]))
+    return read.changed(scope, "Created", record, given["values"])
 
 
-def update_records(reach, given):
-    model = reach.model(given["model"], "update")
-    records = _meant(reach, model, given, "update")
-    found = vals.of(reach, model, given["values"], records)
+def update_records(scope, given):
+    model = scope.model(given["model"], "update")
+    records = _meant(scope, model, given, "update")
+    found = vals.of(scope, model, given["values"], records)
     touched = list(_touched(records, found))
-    before = _told(reach, touched)
+    before = _told(scope, touched)
     records.write(found)
-    replaced = _replaced(before, _told(reach, touched))
-    answer, data = read.changed(reach, "Updated", records, given["values"])
+    replaced = _replaced(before, _told(scope, touched))
+    answer, data = read.changed(scope, "Updated", records, given["values"])
     answer = text.cap(answer + _said_before(replaced), render.CAP)
     return answer, {**data, "before": replaced}
 
 
-def archive_records(reach, given):
-    model = reach.model(given["model"], "archive")
+def archive_records(scope, given):
+    model = scope.model(given["model"], "archive")
     if not model._active_name:
         raise RecordError(_lt("Records of %(model)s cannot be archived.", model=model._name))
     restores = given.get("restore") is True
     within = {model._active_name: False} if restores else {}
-    records = _meant(reach, model, given, "archive", **within)
+    records = _meant(scope, model, given, "archive", **within)
     if restores:
         records.action_unarchive()
     else:
         records.action_archive()
-    return read.changed(reach, "Restored" if restores else "Archived", records)
+    return read.changed(scope, "Restored" if restores else "Archived", records)
 
 
-def delete_records(reach, given):
-    model = reach.model(given["model"], "delete")
-    records = reach.records(model, given["ids"], "delete")
-    answer, data = read.changed(reach, "Deleted", records)
+def delete_records(scope, given):
+    model = scope.model(given["model"], "delete")
+    records = scope.records(model, given["ids"], "delete")
+    answer, data = read.changed(scope, "Deleted", records)
     records.unlink()
     return answer, {**data, "rows": [{**row, "url": None} for row in data["rows"]]}
 
 
-def run_action(reach, given):
-    model = reach.model(given["model"], "action")
-    released = reach.access[model._name].actions
+def run_action(scope, given):
+    model = scope.model(given["model"], "action")
+    released = scope.access[model._name].actions
     if given["action"] not in released:
         raise unknown("released action", given["action"], released)
-    records = _meant(reach, model, given, "action")
+    records = _meant(scope, model, given, "action")
     if action_id := released[given["action"]]:
         context = {
             "active_model": model._name,
@@ -71,11 +71,11 @@ def run_action(reach, given):
             "active_id": records.ids[0],
         }
         # The action checks its groups, or the person's right to write, by itself.
-        reach.env["ir.actions.server"].browse(action_id).with_context(**context).run()
+        scope.env["ir.actions.server"].browse(action_id).with_context(**context).run()
         made = None
     else:
-        made = actions.run(reach, records, given["action"], given.get("values") or {})
-    answer, data = read.changed(reach, f"Ran “{given['action']}” on", records.exists())
+        made = actions.run(scope, records, given["action"], given.get("values") or {})
+    answer, data = read.changed(scope, f"Ran “{given['action']}” on", records.exists())
     if not made:
         return answer, data
     names = ", ".join(one["name"] for one in made)
@@ -88,7 +88,7 @@ def run_action(reach, given):
 # ------------------------------------------------------------ which records
 
 
-def _meant(reach, model, given, operation, **also):
+def _meant(scope, model, given, operation, **also):
     """The records with these ids, or as many as are expected that these filters match.
 
     :param also: values that those that are found must have
@@ -96,24 +96,24 @@ def _meant(reach, model, given, operation, **also):
     if given.get("ids") and given.get("filters"):
         raise invalid("Say by “ids” or by “filters” which records are meant, not by both.")
     if not given.get("filters"):
-        return reach.records(model, given.get("ids") or [], operation)
+        return scope.records(model, given.get("ids") or [], operation)
     expected = read.within(given.get("count"), 1, 1, MAX_FOUND)
-    domain = read.search_domain(reach, reach.model(given["model"]), {"filters": given["filters"]})
+    domain = read.search_domain(scope, scope.model(given["model"]), {"filters": given["filters"]})
     if also:
         model = model.with_context(active_test=False)
         domain &= Domain([(name, "=", value) for name, value in also.items()])
-    found = model.search(domain, order=reach.order(model, ""), limit=MAX_FOUND + 1)
+    found = model.search(domain, order=scope.order(model, ""), limit=MAX_FOUND + 1)
     if len(found) != expected:
-        raise invalid(_not_expected(reach, found, expected))
+        raise invalid(_not_expected(scope, found, expected))
     parts = [found.ids[at : at + MAX_NAMED] for at in range(0, len(found), MAX_NAMED)]
-    return model.union(*(reach.records(model, ids, operation) for ids in parts))
+    return model.union(*(scope.records(model, ids, operation) for ids in parts))
 
 
-def _not_expected(reach, found, expected):
+def _not_expected(scope, found, expected):
     count = f"more than {MAX_FOUND}" if len(found) > MAX_FOUND else len(found)
     if not found:
         return f"The filters match no records of {found._name}."
-    names = reach.names_of(found[:LISTED])
+    names = scope.names_of(found[:LISTED])
     some = ", ".join(f"{text.one_line(name, NAME)} ({i})" for i, name in names.items())
     more = ", …" if len(found) > LISTED else ""
     return (
@@ -136,7 +136,7 @@ def _touched(records, found):
                     yield from _touched(lines.browse(line), more)
 
 
-def _told(reach, touched):
+def _told(scope, touched):
     """``{(model, id): {field: what is told of it}}``"""
     told = {}
     for records, names in touched:
@@ -144,7 +144,7 @@ def _told(reach, touched):
         for name in names:
             if convert.is_picture(records._fields[name]):
                 continue
-            column = values.column(reach, records.exists(), records._fields[name], limit)
+            column = values.column(scope, records.exists(), records._fields[name], limit)
             for record_id, value in column.items():
                 told.setdefault((records._name, record_id), {})[name] = value
     return told

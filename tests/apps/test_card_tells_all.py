@@ -19,7 +19,7 @@ from odoo.tools import html2plaintext
 from PIL import Image
 
 from ...runtime.records import vals
-from ...runtime.records.reach import RecordScope
+from ...runtime.records.record_scope import RecordScope
 from ...runtime.turns.store import OdooStore
 from ...services.records.errors import RecordError, RehearsalDiffers
 from ..records_data import ALL, RehearsalCase
@@ -440,8 +440,8 @@ class TestCardTellsAll(RehearsalCase):
         """Values of some fields that the person may write, by their types; of a new record what it needs, too."""
         context = {"lang": "en_US", "allowed_company_ids": self.internal.company_ids.ids}
         env = self.env(user=self.internal.id, su=False, context=context)
-        reach = RecordScope(env, self.assistant._record_access())
-        fields = {**reach.fields(env[model]), **reach.pictures(env[model])}
+        scope = RecordScope(env, self.assistant._record_access())
+        fields = {**scope.fields(env[model]), **scope.pictures(env[model])}
         names = [n for n, f in fields.items() if vals.is_writable(env[model], f) and n != "active"]
         found = {}
         for name in dice.sample(names, min(len(names), 12)):

@@ -21,9 +21,8 @@ from odoo.tools import SQL, mute_logger
 
 from ...models.turn.question import Question
 from ...runtime.records import aggregate, executor, mentions, vals, write
-from ...runtime.records.reach import RecordScope
-from ...services.records import conditions
-from ...services.records import reach as limits
+from ...runtime.records.record_scope import RecordScope
+from ...services.records import conditions, deny_list
 from ...services.records.catalog import Access
 from ...services.records.errors import RecordError
 from ..common import AiCase
@@ -80,7 +79,7 @@ class TestHiddenFields(AiCase):
             name
             for name, model in cls.env.items()
             if name.partition(".")[0] in APPLICATIONS
-            and not (model._abstract or model._transient or limits.is_denied(name))
+            and not (model._abstract or model._transient or deny_list.is_denied(name))
             and model._auto
         ]
         cls.person = new_test_user(cls.env, "hidden_all", groups=",".join(GROUPS))
@@ -90,7 +89,7 @@ class TestHiddenFields(AiCase):
         cls.env["res.partner"].create({"name": "Two Worlds", "email": "two@worlds.example"})
         cls.env.flush_all()
 
-    def _reach(self, hidden=()):
+    def _scope(self, hidden=()):
         by_model = {}
         for model, name in hidden:
             by_model.setdefault(model, set()).add(name)
@@ -152,16 +151,16 @@ class TestHiddenFields(AiCase):
             ("product.product.default_code", "product.template", "default_code"),
         ):
             with self.subTest(hidden=hidden):
-                self.assertTrue(self._reach().reaches(self.env[model], name))
-                reach = self._reach([hidden.rsplit(".", 1)])
+                self.assertTrue(self._scope().reaches(self.env[model], name))
+                scope = self._scope([hidden.rsplit(".", 1)])
                 given = {"model": model, "domain": [[name, "=", "+32470"]]}
-                self.assertIn("There is no field", self._ask(reach, "search_records", given))
+                self.assertIn("There is no field", self._ask(scope, "search_records", given))
 
     # ------------------------------------------------------------ two worlds
 
     def test_no_answer_depends_on_a_hidden_value(self):
         def closing(field):
-            return nullcontext(self._reach([(field.model_name, field.name)]))
+            return nullcontext(self._scope([(field.model_name, field.name)]))
 
         self._draw(closing, DRAWS)
 
@@ -173,7 +172,7 @@ class TestHiddenFields(AiCase):
             field.groups = "base.group_system"
             self.env.registry.clear_cache()
             try:
-                yield self._reach()
+                yield self._scope()
             finally:
                 field.groups = None
                 self.env.registry.clear_cache()
@@ -227,13 +226,13 @@ class TestHiddenFields(AiCase):
     def _record(self, field, values):
         """A record in which the person, as long as nothing is hidden, reads the one value and the other."""
         model = self.env[field.model_name].with_user(self.person)
-        if not (model.has_access("read") and self._reach().reaches(model, field.name)):
+        if not (model.has_access("read") and self._scope().reaches(model, field.name)):
             return None
         found, shown = model.search([], limit=1, order="id").sudo(), set()
         given = {"model": model._name, "ids": found.ids, "fields": [field.name]}
         for value in values if found else ():
             with self._world(found, field, value) as is_one:
-                shown.add(self._ask(self._reach(), "read_records", given) if is_one else None)
+                shown.add(self._ask(self._scope(), "read_records", given) if is_one else None)
         return found if len(shown - {None}) > 1 else None
 
     @contextmanager
@@ -277,13 +276,13 @@ class TestHiddenFields(AiCase):
         return True
 
     def _compare(self, record, field, values, closing):
-        with closing(field) as reach:
-            said = self._said_of(record, field, reach)
+        with closing(field) as scope:
+            said = self._said_of(record, field, scope)
             one, other = (
-                self._answers_in(record, field, value, reach, said, values) for value in values
+                self._answers_in(record, field, value, scope, said, values) for value in values
             )
             if one != other:  # or is it the time that has passed?
-                again = self._answers_in(record, field, values[0], reach, said, values)
+                again = self._answers_in(record, field, values[0], scope, said, values)
                 for way in one:
                     if one[way] == again[way]:
                         self.assertEqual(one[way], other[way], way)
@@ -291,7 +290,7 @@ class TestHiddenFields(AiCase):
 
     # ------------------------------------------------------------ what is said elsewhere
 
-    def _said_of(self, record, field, reach):
+    def _said_of(self, record, field, scope):
         """A turn about the record, records beside it, a message that notes a change of the field, one that Odoo has
         written, and a report."""
         self.assistant.record_access_ids = [
@@ -304,7 +303,7 @@ class TestHiddenFields(AiCase):
             self.assistant.with_user(self.person), record=about
         )
         turn = channel._ask(Question("What is it?")).sudo()
-        beside = self._beside(reach, record.with_env(reach.env))
+        beside = self._beside(scope, record.with_env(scope.env))
         if not hasattr(record, "message_post"):
             return turn, beside, None, None, None
         noted = record.message_post(body="Changed", message_type="comment")
@@ -335,74 +334,74 @@ class TestHiddenFields(AiCase):
 
     # ------------------------------------------------------------ answers
 
-    def _answers_in(self, record, field, value, reach, said, values):
+    def _answers_in(self, record, field, value, scope, said, values):
         with self._world(record, field, value) as is_one:
             self.assertTrue(is_one)
             self._says(value, said)
-            return dict(self._answers(reach, record, field, said, values))
+            return dict(self._answers(scope, record, field, said, values))
 
-    def _answers(self, reach, record, field, said, values):
+    def _answers(self, scope, record, field, said, values):
         """``(way, answer)`` of all that an assistant may ask about a record, and records beside it."""
         turn, beside, *in_chatter = said
-        own = record.with_env(reach.env)
+        own = record.with_env(scope.env)
         for one in (own, *beside):
-            given, names = {"model": one._name}, self._names(reach, one, field)
+            given, names = {"model": one._name}, self._names(scope, one, field)
             for at in range(0, len(names), MAX_FIELDS):
                 some = {**given, "ids": one.ids, "fields": names[at : at + MAX_FIELDS]}
-                yield ("read", one, at), self._ask(reach, "read_records", some)
-            yield ("search", one._name), self._ask(reach, "search_records", given)
+                yield ("read", one, at), self._ask(scope, "read_records", some)
+            yield ("search", one._name), self._ask(scope, "search_records", given)
             own_search = [name for name in names if isinstance(one._fields[name].search, str)]
-            yield from self._conditions(reach, one, own_search, values)
-        given, names = {"model": own._name}, self._names(reach, own, field)
-        known = [reach.env[own._name]._fields[name] for name in names]
+            yield from self._conditions(scope, one, own_search, values)
+        given, names = {"model": own._name}, self._names(scope, own, field)
+        known = [scope.env[own._name]._fields[name] for name in names]
         by_id = {**given, "domain": [["id", "=", own.id]]}
         grouped = [one.name for one in known if one.store and one.type in aggregate.GROUPED]
         for at in range(0, len(grouped), GROUPED):
             some = {**by_id, "group_by": grouped[at : at + GROUPED]}
-            yield ("group", at), self._ask(reach, "aggregate_records", some)
+            yield ("group", at), self._ask(scope, "aggregate_records", some)
         summed = [f"{one.name}:sum" for one in known if one.store and one.type in aggregate.SUMMED]
         for at in range(0, len(summed), SUMMED):
             some = {**by_id, "measures": summed[at : at + SUMMED]}
-            yield ("sum", at), self._ask(reach, "aggregate_records", some)
+            yield ("sum", at), self._ask(scope, "aggregate_records", some)
         # What is stored is read as it is, so that some will do.
         stored = [one.name for one in known if one.store]
         stored = random.Random(f"{SEED} {field}").sample(stored, min(len(stored), SAMPLE))
-        yield from self._conditions(reach, own, stored, values)
+        yield from self._conditions(scope, own, stored, values)
         few = {**given, "limit": 3, "fields": ["id"]}
         for name in stored:
-            yield ("order", name), self._ask(reach, "search_records", {**few, "order": name})
-        near = {one._name: reach.access[one._name] for one in (own, *beside)}
+            yield ("order", name), self._ask(scope, "search_records", {**few, "order": name})
+        near = {one._name: scope.access[one._name] for one in (own, *beside)}
         for value in values if field.type in ("char", "text") else ():
-            yield ("@", value), str(mentions.offered(RecordScope(reach.env, near), value))
-        yield "models", self._ask(reach, "find_models", {})
-        yield "fields", self._ask(reach, "describe_model", {**given, "query": field.name})
+            yield ("@", value), str(mentions.offered(RecordScope(scope.env, near), value))
+        yield "models", self._ask(scope, "find_models", {})
+        yield "fields", self._ask(scope, "describe_model", {**given, "query": field.name})
         yield "prompt", turn._system_prompt()
-        yield "change", self._changed(reach, own, known)
+        yield "change", self._changed(scope, own, known)
         label = field.string.lower()  # which may be the name of another one
         if field.name not in [one.string.lower() for one in known] and label != field.name:
             for question in self._questions(own, field):
-                self.assertIn("There is no field", self._ask(reach, *question))
-        if any(in_chatter) and reach.hides:  # else it is told as Odoo tells it
+                self.assertIn("There is no field", self._ask(scope, *question))
+        if any(in_chatter) and scope.hides:  # else it is told as Odoo tells it
             about = {**given, "id": own.id}
-            yield "chatter", self._ask(reach, "read_chatter", about)
-            yield "file", self._ask(reach, "read_chatter", {**about, "file": "report.pdf"})
+            yield "chatter", self._ask(scope, "read_chatter", about)
+            yield "file", self._ask(scope, "read_chatter", {**about, "file": "report.pdf"})
 
-    def _names(self, reach, record, field):
+    def _names(self, scope, record, field):
         """Of fields in reach; of what is closed to groups without what code reads that says nothing of it."""
-        hidden = self._reach([(field.model_name, field.name)])
+        hidden = self._scope([(field.model_name, field.name)])
         return [
             name
-            for name in reach.fields(record)
+            for name in scope.fields(record)
             if name not in MAGIC_COLUMNS and hidden.reaches(record, name)
         ]
 
-    def _beside(self, reach, record):
+    def _beside(self, scope, record):
         """Records that lead to this one, and to which it leads."""
         found = []
-        for name in reach.models():
-            for field in reach.fields(reach.env[name]).values():
+        for name in scope.models():
+            for field in scope.fields(scope.env[name]).values():
                 if field.type == "many2one" and field.store and field.comodel_name == record._name:
-                    found += reach.env[name].search(
+                    found += scope.env[name].search(
                         [(field.name, "in", record.ids)], limit=1, order="id"
                     )
                     break
@@ -410,7 +409,7 @@ class TestHiddenFields(AiCase):
                 break
         to = [
             one
-            for one in reach.fields(record).values()
+            for one in scope.fields(record).values()
             if one.relational and one.store and one.comodel_name in self.models
         ]
         for one in to:
@@ -420,9 +419,9 @@ class TestHiddenFields(AiCase):
                 break
         return found
 
-    def _conditions(self, reach, record, names, values):
+    def _conditions(self, scope, record, names, values):
         """Whether a record matches, by these fields, with both values where they are of their type."""
-        model, named = reach.env[record._name], set()
+        model, named = scope.env[record._name], set()
         for name in names:
             field = model._fields[name]
             asked = [("!=", False)]
@@ -439,9 +438,9 @@ class TestHiddenFields(AiCase):
                     asked += [("=", f"{value}"[:-1] + "q") for value in values]
             for operator, value in asked:
                 given = [["id", "=", record.id], [name, operator, value]]
-                yield (record, name, operator, value), self._matches(reach, model, given)
+                yield (record, name, operator, value), self._matches(scope, model, given)
 
-    def _matches(self, reach, model, domain):
+    def _matches(self, scope, model, domain):
         try:
             with (
                 mute_logger(
@@ -450,11 +449,11 @@ class TestHiddenFields(AiCase):
                 executor.record_errors(self.env),
                 self.env.cr.savepoint(),
             ):
-                return model.search_count(reach.domain(model, conditions.parse(domain, None)))
+                return model.search_count(scope.domain(model, conditions.parse(domain, None)))
         except RecordError as error:
             return str(error)
 
-    def _changed(self, reach, record, known):
+    def _changed(self, scope, record, known):
         """What a change of another field answers, or why it fails."""
         name = next(
             (one.name for one in known if vals.is_writable(record, one) and one.type == "char"),
@@ -465,7 +464,7 @@ class TestHiddenFields(AiCase):
         given = {"model": record._name, "ids": record.ids, "values": {name: "Another value"}}
         try:
             with executor.record_errors(self.env), self.env.cr.savepoint() as savepoint:
-                answer = write.TOOLS["update_records"](reach, given)
+                answer = write.TOOLS["update_records"](scope, given)
                 savepoint.rollback()
                 return str(answer)
         except RecordError as error:
@@ -481,10 +480,10 @@ class TestHiddenFields(AiCase):
         yield "aggregate_records", {**given, "measures": [f"{name}:count_distinct"]}
         yield "read_records", {**given, "ids": record.ids, "fields": [name]}
 
-    def _ask(self, reach, tool, given):
+    def _ask(self, scope, tool, given):
         try:
             with executor.record_errors(self.env), self.env.cr.savepoint():
-                said, data = executor.READS[tool](reach, given)
+                said, data = executor.READS[tool](scope, given)
                 return f"{said}\n{data}"
         except RecordError as error:
             return str(error)

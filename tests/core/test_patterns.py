@@ -42,7 +42,7 @@ OURS = {
     "tools.rehearsal": "statements of Odoo's modules and of actions that an administrator released; linear",
     "runtime.metrics.exporter.OF_PROCESS": "names of files that processes of ours write",
     "runtime.records.vals._DEFAULT": "contexts of Odoo's window actions",
-    "services.records.reach": "names of Odoo's models and fields",
+    "services.records.deny_list": "names of Odoo's models and fields",
     "models.assistant.record_access": "code and domains of installed modules; linear",
     "services.sentence": "sentences of ours, and what is stored like one; linear",
 }

@@ -3,7 +3,7 @@
 import pytest
 
 from services import const
-from services.records import conditions, reach, render
+from services.records import conditions, deny_list, render
 from services.records.compare import comparable
 from services.records.conditions import Condition, Group
 from services.records.errors import RecordError
@@ -75,7 +75,7 @@ def test_whatever_else_stands_in_a_domain_is_refused(domain):
     ).split(),
 )
 def test_code_rights_and_credentials_are_denied(model):
-    assert reach.is_denied(model)
+    assert deny_list.is_denied(model)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_code_rights_and_credentials_are_denied(model):
     ],
 )
 def test_business_records_are_not(model):
-    assert not reach.is_denied(model)
+    assert not deny_list.is_denied(model)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_business_records_are_not(model):
     ).split(),
 )
 def test_secrets_are_known_by_their_names(field):
-    assert reach.is_secret(field)
+    assert deny_list.is_secret(field)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_secrets_are_known_by_their_names(field):
     ],
 )
 def test_other_fields_are_not(field):
-    assert not reach.is_secret(field)
+    assert not deny_list.is_secret(field)
 
 
 # ------------------------------------------------------------ text
