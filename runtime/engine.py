@@ -252,29 +252,29 @@ class Engine:
 
         return await operations.fetch(url, self._policy, timeout=timeout)
 
-    async def drop(self, realm, server_id):
+    async def drop(self, database, server_id):
         """Close every session of a server at once.
 
-        :param realm: the database that the server stands in
+        :param database: the database that the server stands in
         """
         if self._pool is not None:
-            self._pool.drop(realm, server_id)
+            self._pool.drop(database, server_id)
 
-    async def leave(self, realm):
+    async def leave(self, database):
         """Close every session of a database that rests or is gone, see `Pool.leave`."""
         if self._pool is not None:
-            self._pool.leave(realm)
-        self._watch.leave(realm)
+            self._pool.leave(database)
+        self._watch.leave(database)
 
-    async def release(self, realm, conversation_id):
+    async def release(self, database, conversation_id):
         """Close every session of a conversation that is over."""
         if self._pool is not None:
-            self._pool.release(realm, conversation_id)
+            self._pool.release(database, conversation_id)
 
-    async def reset_breaker(self, realm, server_id):
+    async def reset_breaker(self, database, server_id):
         """Ask a server again that was left alone, see `Pool.reset_breaker`."""
         if self._pool is not None:
-            self._pool.reset_breaker(realm, server_id)
+            self._pool.reset_breaker(database, server_id)
 
     async def close(self):
         if self._pool is not None:

@@ -30,7 +30,7 @@ class LlmSpec:
     id: int  # the host's
     base_url: str  # with the version, such as ``https://api.example.com/v1``
     model: str
-    realm: str = ""  # the host's database, as that of a `ServerSpec`
+    database: str = ""  # the host's database, as that of a `ServerSpec`
     api_key: str = field(default="", repr=False)
     temperature: float | None = None  # None: the endpoint's own
     max_tokens: int | None = None  # of an answer
@@ -95,7 +95,7 @@ class ServerSpec:
 
     id: int  # the host's
     name: str  # for models, and for people without a title
-    realm: str = ""  # the host's database, in which `id` is one; the pool tells it with the id
+    database: str = ""  # the host's database, in which `id` is one; the pool tells it with the id
     url: str = ""
     title: str = ""  # for people, instead of the name
     description: str = ""  # for models
@@ -118,17 +118,17 @@ class ServerSpec:
     @property
     def owner(self) -> tuple[str, int]:
         """The host's name of the server, whatever is changed about it."""
-        return self.realm, self.id
+        return self.database, self.id
 
     @property
     def quota_key(self) -> tuple[str, int]:
         """Holder of the share of a process that its requests are taken from."""
-        return self.realm, self.person
+        return self.database, self.person
 
     @property
     def address(self) -> tuple[str, int, str]:
         """Identity of the server, independent of the credentials used."""
-        return self.realm, self.id, self.url or " ".join(self.command)
+        return self.database, self.id, self.url or " ".join(self.command)
 
     @property
     def request_headers(self) -> dict[str, str]:
@@ -143,7 +143,7 @@ class ServerSpec:
         """Changes whenever address or credential changes, reveals neither, and is of one server of one database."""
         raw = json.dumps(
             [
-                self.realm,
+                self.database,
                 self.id,
                 self.url,
                 self.transport,

@@ -38,9 +38,9 @@ class Told(Protocol):
 
 
 class Tracer(Protocol):
-    """:ivar tells_realms: whether databases are named"""
+    """:ivar tells_databases: whether databases are named"""
 
-    tells_realms: bool
+    tells_databases: bool
 
     def begin(self, name: str, facts: Facts, parent: Told | None, is_request: bool) -> Told:
         """Begin a span.
@@ -182,7 +182,7 @@ def turn(request: TurnRequest, attempt: int, seconds: float) -> Span:
         "gen_ai.conversation.id": str(request.conversation_id),
         "woow_ai.turn.id": request.turn_id,
         "woow_ai.turn.attempt": attempt,
-        **_realm(tracer, request.llm.realm),
+        **_database(tracer, request.llm.database),
     }
     return Span(tracer.begin_turn(f"invoke_agent {agent}", facts, request.key, attempt, seconds))
 
@@ -198,7 +198,7 @@ def model(spec: LlmSpec, provider: str) -> Span:
         "gen_ai.provider.name": provider,
         "gen_ai.request.model": name,
         "gen_ai.request.stream": True,
-        **_realm(tracer, spec.realm),
+        **_database(tracer, spec.database),
     }
     if spec.temperature is not None:
         facts["gen_ai.request.temperature"] = spec.temperature
@@ -221,7 +221,7 @@ def tool(call: ToolCall) -> Span:
     if name:
         facts["gen_ai.tool.name"] = name
     if call.server:
-        facts |= {"woow_ai.server.id": call.server.id, **_realm(tracer, call.server.realm)}
+        facts |= {"woow_ai.server.id": call.server.id, **_database(tracer, call.server.database)}
     return _begin(tracer, f"execute_tool {name}".strip(), facts, is_request=call.server is not None)
 
 
@@ -233,7 +233,7 @@ def opening(spec: ServerSpec) -> Span:
     facts = {
         "mcp.method.name": "initialize",
         "woow_ai.server.id": spec.id,
-        **_realm(tracer, spec.realm),
+        **_database(tracer, spec.database),
     }
     return _begin(tracer, "initialize", facts, is_request=True)
 
@@ -273,8 +273,8 @@ def _begin(tracer: Tracer, name: str, facts: Facts, *, is_request: bool) -> Span
     return Span(tracer.begin(name, facts, None if parent is NOTHING else parent._told, is_request))
 
 
-def _realm(tracer: Tracer, realm: str) -> Facts:
-    return {"woow_ai.database": realm} if tracer.tells_realms and realm else {}
+def _database(tracer: Tracer, database: str) -> Facts:
+    return {"woow_ai.database": database} if tracer.tells_databases and database else {}
 
 
 def _kind_of(error: BaseException) -> str:

@@ -33,7 +33,7 @@ class TestServerFile(OperatorFile, AiCase):
         )
         spec = server._server_spec()
         self.assertEqual((spec.command, spec.env), (("cat",), {"TOKEN": "s3cret"}))
-        self.assertEqual(spec.realm, self.env.cr.dbname)
+        self.assertEqual(spec.database, self.env.cr.dbname)
         self.assertGreaterEqual(spec.connect_timeout, 30)  # a busy host starts programs slowly
         self.assertGreaterEqual(spec.sync_timeout, 30)
         self.env.flush_all()

@@ -71,8 +71,8 @@ class TestWatch(AiHttpCase):
 
         async def talk():
             told = watch.ServerWatch(write, sync)
-            for realm in ("rests", "works"):
-                spec = replace(self.server._server_spec(), realm=realm)
+            for database in ("rests", "works"):
+                spec = replace(self.server._server_spec(), database=database)
                 told.list_changed(spec, "tools")
                 told.stderr(spec, "Hello.")
             await asyncio.sleep(0)
@@ -83,7 +83,7 @@ class TestWatch(AiHttpCase):
         self.patch(watch, "RESYNC_DELAY", 0.01)
         told = asyncio.run(talk())
         self.assertEqual(done, ["works"] * 2)
-        self.assertEqual({realm for realm, _server in told._read_at}, {"works"})
+        self.assertEqual({database for database, _server in told._read_at}, {"works"})
 
     def test_an_embedding_model_that_fails_is_seen_with_its_reason(self):
         self.provider.embedding_model = "embedder"

@@ -300,7 +300,7 @@ class AiConfig(models.Model):
             raise LlmSwitchedOff
         return LlmSpec(
             id=self.id,
-            realm=self.env.cr.dbname,
+            database=self.env.cr.dbname,
             base_url=self.api_base_url.rstrip("/"),
             model=self.model,
             api_key=self._read_secret("api_key"),

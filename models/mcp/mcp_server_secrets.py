@@ -349,7 +349,7 @@ class McpServer(models.Model):
         return {
             "id": self.id,
             "name": self.name,
-            "realm": self.env.cr.dbname,
+            "database": self.env.cr.dbname,
             "person": person.id if person else 0,
             "last_variant": variant_of_record(self.detected_transport, self.protocol_version or ""),
             "title": self.display_name,

@@ -67,10 +67,10 @@ class ServerWatch:
 
     def list_changed(self, spec, what) -> None:
         """Tools are read again; prompts and resources are read whenever somebody asks for them."""
-        key = spec.realm, spec.id
+        key = spec.database, spec.id
         if what == "tools" and key not in self._resyncing:
             self._resyncing.add(key)
-            self._spawn(self._resync(key), spec.realm)
+            self._spawn(self._resync(key), spec.database)
 
     def _resync_delay(self, key) -> float:
         now = time.monotonic()
@@ -87,23 +87,23 @@ class ServerWatch:
 
     def _later(self, spec, work) -> None:
         async def write():
-            async with self._order.setdefault(spec.realm, asyncio.Lock()):
-                await self._write(db.transaction, spec.realm, work)
+            async with self._order.setdefault(spec.database, asyncio.Lock()):
+                await self._write(db.transaction, spec.database, work)
 
-        self._spawn(write(), spec.realm)
+        self._spawn(write(), spec.database)
 
-    def leave(self, realm) -> None:
+    def leave(self, database) -> None:
         """The database rests, or exists no more: nothing of it is known, and nothing is written that would load it."""
         for task, of in self._tasks.items():
-            if of == realm:
+            if of == database:
                 task.cancel()
-        self._order.pop(realm, None)
-        self._resyncing = {key for key in self._resyncing if key[0] != realm}
-        self._read_at = {key: known for key, known in self._read_at.items() if key[0] != realm}
+        self._order.pop(database, None)
+        self._resyncing = {key for key in self._resyncing if key[0] != database}
+        self._read_at = {key: known for key, known in self._read_at.items() if key[0] != database}
 
-    def _spawn(self, coroutine, realm) -> None:
+    def _spawn(self, coroutine, database) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks[task] = realm
+        self._tasks[task] = database
         task.add_done_callback(self._done)
 
     def _done(self, task) -> None:

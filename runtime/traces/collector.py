@@ -43,7 +43,7 @@ def begin() -> None:
         options = settings.get()
         try:
             _collector.tracer = otel.to_collector(
-                options.traces, _on_sent, tells_realms=options.traces_tenants
+                options.traces, _on_sent, tells_databases=options.traces_tenants
             )
         except Exception:  # of a variable OTEL_* that the SDK does not understand, for one
             _logger.exception("There are no traces: OpenTelemetry cannot be set up.")

@@ -154,7 +154,7 @@ class EmbeddingIndex:
 
 def _key(spec: LlmSpec) -> bytes:
     """Keeps no credential."""
-    return _digest(repr((spec.realm, spec.base_url, spec.api_key, spec.embedding_model)))
+    return _digest(repr((spec.database, spec.base_url, spec.api_key, spec.embedding_model)))
 
 
 def _mark(key: bytes, text: str) -> bytes:

@@ -33,7 +33,7 @@ class Connections:
     @contextlib.asynccontextmanager
     async def open(self, spec: LlmSpec) -> AsyncIterator[httpx.AsyncBaseTransport]:
         """Lend the transport of an endpoint, which is kept for `KEEPALIVE` seconds after its last user."""
-        key = (spec.realm, spec.base_url, spec.api_key)
+        key = (spec.database, spec.base_url, spec.api_key)
         if (line := self._lines.get(key)) is None:
             line = self._lines[key] = _Line()
         line.begin()

@@ -86,15 +86,15 @@ class OtelTracer:
     """Implements `traces.Tracer`.
 
     :param processor: of the SDK; it may drop spans, and never holds up who ends one
-    :param tells_realms: whether databases are named
+    :param tells_databases: whether databases are named
     """
 
-    def __init__(self, processor: Any, *, tells_realms: bool = False):
+    def __init__(self, processor: Any, *, tells_databases: bool = False):
         from opentelemetry import context, trace  # noqa: PLC0415
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
         from opentelemetry.trace.propagation import tracecontext  # noqa: PLC0415
 
-        self.tells_realms = tells_realms
+        self.tells_databases = tells_databases
         self._trace = trace
         self._no_parent = context.Context()
         self._propagator = tracecontext.TraceContextTextMapPropagator()

@@ -43,7 +43,7 @@ print(used() - before)
 
 def server(number=1, person=1):
     return ServerSpec(
-        id=number, name="a", url="https://mcp.example.com/", person=person, realm="one"
+        id=number, name="a", url="https://mcp.example.com/", person=person, database="one"
     )
 
 

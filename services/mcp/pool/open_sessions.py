@@ -21,7 +21,7 @@ ENDED = _lt("The MCP server was switched off, or its conversation has ended.")
 
 
 class Key(NamedTuple):
-    realm: str
+    database: str
     server_id: int
     fingerprint: str
     conversation_id: Any
@@ -106,19 +106,21 @@ class OpenSessions:
             if not entry.users:
                 entry.semaphore.grant()
 
-    def release(self, realm: str, conversation_id: Any) -> None:
+    def release(self, database: str, conversation_id: Any) -> None:
         """Close those of a conversation, when the calls in flight have ended."""
         for key in [
-            k for k in self._entries if (k.realm, k.conversation_id) == (realm, conversation_id)
+            k
+            for k in self._entries
+            if (k.database, k.conversation_id) == (database, conversation_id)
         ]:
             self._retire(key)
 
-    def drop(self, realm: str, server_id: int | None = None) -> None:
+    def drop(self, database: str, server_id: int | None = None) -> None:
         """Close those of a server, also while they are being opened; calls in flight end.
 
-        :param server_id: None: of all servers of the realm
+        :param server_id: None: of all servers of the database
         """
-        for key in [k for k in self._entries if k.realm == realm]:
+        for key in [k for k in self._entries if k.database == database]:
             if server_id not in (None, key.server_id):
                 continue
             entry = self._remove(key)
@@ -207,4 +209,4 @@ class OpenSessions:
 
 def key_of(spec: ServerSpec, conversation_id: Any) -> Key:
     """Key of a session: a changed credential or conversation makes another one."""
-    return Key(spec.realm, spec.id, spec.fingerprint, conversation_id)
+    return Key(spec.database, spec.id, spec.fingerprint, conversation_id)

@@ -308,29 +308,31 @@ class Pool:
         """True if there is an open session for this conversation."""
         return self._sessions.is_open(spec, conversation_id)
 
-    def release(self, realm: str, conversation_id: Any) -> None:
+    def release(self, database: str, conversation_id: Any) -> None:
         """Close the sessions of a conversation that is over, calls in flight may end first."""
-        self._sessions.release(realm, conversation_id)
+        self._sessions.release(database, conversation_id)
 
-    def drop(self, realm: str, server_id: int) -> None:
+    def drop(self, database: str, server_id: int) -> None:
         """Close the sessions of a server that is switched off, calls in flight too."""
-        self._sessions.drop(realm, server_id)
+        self._sessions.drop(database, server_id)
 
-    def leave(self, realm: str) -> None:
-        """The realm rests, or exists no more: close what is open there, and know nothing of it; its ids may come again.
-        Nobody is told anything of it, either."""
-        self._sessions.drop(realm)
+    def leave(self, database: str) -> None:
+        """Close and forget everything of a database that is idle or dropped, without telling `on_state`.
+
+        Its ids may come again.
+        """
+        self._sessions.drop(database)
         for key, process in self._processes.items():
-            if key[0] == realm:
+            if key[0] == database:
                 process.silence()
         for known in (self._limiters, self._processes, self._variants):
-            for key in [key for key in known if key[0] == realm]:
+            for key in [key for key in known if key[0] == database]:
                 del known[key]
 
-    def reset_breaker(self, realm: str, server_id: int) -> None:
+    def reset_breaker(self, database: str, server_id: int) -> None:
         """Close the server's breaker, because another process has seen it well."""
         for key, limiter_ in self._limiters.items():
-            if key[:2] == (realm, server_id):
+            if key[:2] == (database, server_id):
                 limiter_.breaker.reset()
 
     async def close(self) -> None:

@@ -160,11 +160,13 @@ async def test_who_shares_no_key_shares_no_vectors(connections):
     kept = EmbeddingIndex(connections)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
-        ada = LlmSpec(id=1, base_url=llm.base_url, model="m", realm="a", embedding_model="embedder")
+        ada = LlmSpec(
+            id=1, base_url=llm.base_url, model="m", database="a", embedding_model="embedder"
+        )
         kept.prepare(ada, ["invoice", "weather"])
         await kept.prepared()
         assert await kept.rank(ada, ["invoice", "weather"], ["Wetter"]) == [[1, 0]]
-        for other in (replace(ada, realm="b"), replace(ada, api_key="k")):
+        for other in (replace(ada, database="b"), replace(ada, api_key="k")):
             assert await kept.rank(other, ["invoice", "weather"], ["Wetter"]) is None
 
 

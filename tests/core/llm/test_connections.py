@@ -96,7 +96,7 @@ async def test_an_answer_that_was_stopped_leaves_no_connection_behind(kept):
         await until(lambda: not llm.open_connections)
 
 
-@pytest.mark.parametrize("change", [{"realm": "other"}, {"api_key": "other-key"}])
+@pytest.mark.parametrize("change", [{"database": "other"}, {"api_key": "other-key"}])
 async def test_databases_and_credentials_share_none(kept, change):
     async with ScriptedLlm(Reply("Here.")) as llm:
         request = request_of(llm)

@@ -248,7 +248,7 @@ async def test_it_is_asked_to_end_and_nothing_is_left(pool, host, monkeypatch):
     spec = spec_of(host, ENDS)
     await ask(pool, spec, status=None)
     (session,) = pool._alive
-    pool.release(spec.realm, 1)
+    pool.release(spec.database, 1)
     await session.closed(30)
     assert pool.process(spec).last_output == "saved"
 

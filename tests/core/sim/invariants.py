@@ -27,15 +27,15 @@ def every_call_has_exactly_one_result(world):
 
 def no_call_is_executed_twice(world):
     executed = Counter(
-        (arrival.realm, arrival.token) for arrival in world.arrivals if arrival.executed
+        (arrival.database, arrival.token) for arrival in world.arrivals if arrival.executed
     )
-    for (realm, token), count in executed.items():
+    for (database, token), count in executed.items():
         if count > 1 and token not in world.repeatable:
-            yield realm, token, count
+            yield database, token, count
 
 
 def what_did_not_run_is_not_told_as_done(world):
-    executed = {(a.realm, a.token) for a in world.arrivals if a.executed}
+    executed = {(a.database, a.token) for a in world.arrivals if a.executed}
     for database, turn in _turns(world):
         for call in turn.calls:
             if call.records:  # of these the next ones speak
@@ -143,7 +143,7 @@ def nobodys_question_answers_itself(world):
     """A server hears an answer only if a person, or the end of the wait, has given one."""
     for arrival in world.arrivals:
         if arrival.unanswered:
-            yield arrival.realm, arrival.token, arrival.unanswered
+            yield arrival.database, arrival.token, arrival.unanswered
     for database, turn in _turns(world):
         for call in turn.calls:
             open_ = [q.id for q in call.questions if q.answered_at is None and not q.is_held]
@@ -215,19 +215,19 @@ def a_turn_that_ended_has_nothing_open(world):
 def what_was_approved_is_what_runs(world):
     """Asked or not, the tool that runs is the one of the call's row, with the arguments that were allowed."""
     for arrival in world.arrivals:
-        runs = (arrival.realm, arrival.server, arrival.tool, arrival.arguments)
-        allowed = world.people.approved.get((arrival.realm, arrival.token))
+        runs = (arrival.database, arrival.server, arrival.tool, arrival.arguments)
+        allowed = world.people.approved.get((arrival.database, arrival.token))
         if allowed and runs != allowed:
             yield "allowed", allowed, "executed", runs
-        asked = world.asked_for.get((arrival.realm, arrival.token))
+        asked = world.asked_for.get((arrival.database, arrival.token))
         if asked and (arrival.server, arrival.tool) != asked:
             yield "asked for", asked, "executed", runs
 
 
 def databases_share_nothing(world):
     for session in world.opened:
-        if len(session.realms) > 1:
-            yield "one session for", sorted(session.realms)
+        if len(session.databases) > 1:
+            yield "one session for", sorted(session.databases)
     yield from world.dropped_for_others
 
 

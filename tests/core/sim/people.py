@@ -16,7 +16,7 @@ class People:
     def __init__(self, world):
         self.world = world
         self.rng = world.rng
-        self.approved = {}  # token -> what was allowed: (realm, server, tool, arguments)
+        self.approved = {}  # token -> what was allowed: (database, server, tool, arguments)
         self.signed_in = {}  # (database, server) -> until when
         self.numbers = dict.fromkeys(world.databases, 0)
 

@@ -16,7 +16,7 @@ class Record:
         self.arrivals, self.opened = [], []  # requests at servers; sessions
         self.asked = []  # of the model: (when, database, turn, epoch)
         self.asked_for = {}  # (database, token) -> (server, name of the tool) that the model has called
-        self.realms, self.token_wants, self.repeatable = {}, {}, set()  # by token
+        self.database_of, self.token_wants, self.repeatable = {}, {}, set()  # by token
         self.visited = set()  # tokens whose page somebody has seen
         self.troubles = []  # (from, to) in which the news may not get through
         self.locks = []  # (from, to) the same, of one turn

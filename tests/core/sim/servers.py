@@ -26,7 +26,7 @@ class Arrival:
     """
 
     at: float
-    realm: str
+    database: str
     server: int
     tool: str
     token: int
@@ -48,7 +48,7 @@ class MemorySession(Session):
         await self._travel()
         if self.world.luck() < 0.03:
             raise ConnectFailed
-        self.realms = set()  # of whom it has served
+        self.databases = set()  # of whom it has served
         self.world.opened.append(self)
         return ServerInfo(transport="streamable_http", protocol_version="2026-07-28", era="modern")
 
@@ -74,7 +74,7 @@ class MemorySession(Session):
         params = request.params
         token = params["arguments"]["token"]
         wants = world.token_wants[token]
-        self.realms.add(world.realms[token])
+        self.databases.add(world.database_of[token])
         if wants == "held":
             await self._travel()
             with request.paused():
@@ -83,13 +83,13 @@ class MemorySession(Session):
                 return _text("Not wanted.", is_error=True)
         arrival = Arrival(
             world.now,
-            self.spec.realm,
+            self.spec.database,
             self.spec.id,
             params["name"],
             token,
             params["arguments"],
             resume := params.get("inputResponses") or {},
-            world.unanswered(self.spec.realm, token) if resume else [],
+            world.unanswered(self.spec.database, token) if resume else [],
         )
         future = self._loop.create_future()
         world.after(world.latency(), self._arrive, arrival, wants, future)
@@ -99,7 +99,7 @@ class MemorySession(Session):
         world = self.world
         world.arrivals.append(arrival)
         answer = self._answer(arrival, wants)
-        world.tell(f"server {arrival.realm}/{arrival.server}", arrival)
+        world.tell(f"server {arrival.database}/{arrival.server}", arrival)
         seconds = world.rng.choice((0.005, 0.05, 0.3, 1, 5, 20, 90)) if arrival.executed else 0.01
         luck = world.luck()
         if luck < 0.02:
@@ -110,7 +110,7 @@ class MemorySession(Session):
 
     def _answer(self, arrival, wants):
         world, params = self.world, {"requestState": f"state of {arrival.token}"}
-        asked = (arrival.realm, arrival.token)
+        asked = (arrival.database, arrival.token)
         if wants == "form" and not arrival.resume:
             world.asks[asked] += 1
             form = {"q": {"method": "elicitation/create", "params": FORM}}
@@ -121,9 +121,9 @@ class MemorySession(Session):
             world.asks[asked] += 1
             error = {"elicitations": [{**PAGE, "elicitationId": "1"}]}
             return _raise(ServerRefused.of_rpc(jsonrpc.URL_REQUIRED, "Visit a page first.", error))
-        if wants == "sign_in" and not world.people.is_signed_in(arrival.realm, arrival.server):
+        if wants == "sign_in" and not world.people.is_signed_in(arrival.database, arrival.server):
             world.asks[asked] += 1
-            world.people.hear_of_sign_in(arrival.realm, arrival.server)
+            world.people.hear_of_sign_in(arrival.database, arrival.server)
             return _raise(SignInRequired(url="https://login.example.com/", state="s"))
         arrival.executed = True
         return lambda: _text("done")

@@ -99,7 +99,7 @@ class World(Record):
         if server is not None:
             wants = ("form", "page", "held", "sign_in")
             self.token_wants[token] = self.rng.choice(wants) if self.chance(0.35) else ""
-        self.realms[token] = database
+        self.database_of[token] = database
         if server is None:
             return token
         self.asked_for[database, token] = (server.id, tool.name)
@@ -127,13 +127,15 @@ class World(Record):
             if self.luck() >= 0.02 and not self.plan.is_deaf:
                 self.after(self.latency(), process.hear, kind, database, number)
 
-    def drop(self, process, realm, number):
+    def drop(self, process, database, number):
         others = [
-            s for s in self.opened if s.process is process and s.spec.realm != realm and s.is_open
+            s
+            for s in self.opened
+            if s.process is process and s.spec.database != database and s.is_open
         ]
-        process.pool.drop(realm, number)
+        process.pool.drop(database, number)
         closed = [session for session in others if session.is_closing]
-        self.dropped_for_others += [(realm, number, session.spec.realm) for session in closed]
+        self.dropped_for_others += [(database, number, session.spec.database) for session in closed]
 
     def request_of(self, database, turn):
         tools = [tool for tool in database.tools.values() if tool.is_usable]
@@ -148,7 +150,7 @@ class World(Record):
                 ServerSpec(
                     id=number,
                     name=f"server {number}",
-                    realm=database.name,
+                    database=database.name,
                     url=f"https://mcp{number}.example.com/",
                     transport="streamable_http",
                     trust_level=server.trust,

@@ -289,9 +289,9 @@ async def test_what_is_not_sampled_is_not_told_by_any_attempt(
 
 
 def test_who_they_are_of_is_told_if_the_operator_wants_it(memory, traced):
-    for tells_realms in (False, True):
-        traced(tells_realms=tells_realms)
-        with traces.model(replace(REQUEST.llm, realm="customer_db"), "openai"):
+    for tells_databases in (False, True):
+        traced(tells_databases=tells_databases)
+        with traces.model(replace(REQUEST.llm, database="customer_db"), "openai"):
             pass
     names = [span.attributes.get("woow_ai.database") for span in memory.get_finished_spans()]
     assert names == [None, "customer_db"]

@@ -128,12 +128,12 @@ async def test_who_hears_that_a_server_is_well_asks_it_again(fake):
         with pytest.raises(ServerRefused):
             await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     fake.guard = None
-    realm, id_, _url = fake.spec.address
-    for other in (("another database", id_), (realm, id_ + 1)):
+    database, id_, _url = fake.spec.address
+    for other in (("another database", id_), (database, id_ + 1)):
         pool.reset_breaker(*other)
         with pytest.raises(ServerPaused):
             await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
-    pool.reset_breaker(realm, id_)
+    pool.reset_breaker(database, id_)
     await pool.call(fake.spec, 1, "echo", {"message": "x"}, timeout=60)
     await pool.close()
 

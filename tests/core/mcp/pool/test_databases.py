@@ -18,8 +18,10 @@ CONVERSATIONS = (5, "direct-2", "reply-2", "new-2")
 
 
 @pytest.fixture
-def realms(fake):
-    return [spec_of(fake, realm=realm, api_key="same", person=2) for realm in ("one", "two")]
+def databases(fake):
+    return [
+        spec_of(fake, database=database, api_key="same", person=2) for database in ("one", "two")
+    ]
 
 
 async def count(pool, spec, conversation=5):
@@ -28,8 +30,8 @@ async def count(pool, spec, conversation=5):
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS)
-async def test_sessions_are_apart(fake, pool, realms, conversation):
-    assert [await count(pool, spec, conversation) for spec in realms] == ["1", "1"]
+async def test_sessions_are_apart(fake, pool, databases, conversation):
+    assert [await count(pool, spec, conversation) for spec in databases] == ["1", "1"]
     assert len(fake.sessions) == 2
 
 
@@ -41,8 +43,8 @@ async def test_two_servers_at_one_address_are_apart(fake, pool):
 
 
 @pytest.mark.parametrize("end", ["drop", "release"])
-async def test_who_ends_sessions_ends_its_own(fake, pool, realms, end):
-    one, two = realms
+async def test_who_ends_sessions_ends_its_own(fake, pool, databases, end):
+    one, two = databases
     await count(pool, one)
     call = asyncio.create_task(pool.call(two, 5, "slow", {"seconds": 0.1}, timeout=60))
     await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
@@ -54,10 +56,10 @@ async def test_who_ends_sessions_ends_its_own(fake, pool, realms, end):
     assert pool.is_connected(two, 5) and not pool.is_connected(one, 5)
 
 
-async def test_of_a_realm_that_is_gone_nothing_is_known(fake, realms):
-    one, two = realms
+async def test_of_a_realm_that_is_gone_nothing_is_known(fake, databases):
+    one, two = databases
     pool = Pool(POLICY)
-    assert [await count(pool, spec) for spec in realms] == ["1", "1"]
+    assert [await count(pool, spec) for spec in databases] == ["1", "1"]
     running = asyncio.create_task(pool.call(one, 6, "slow", {"seconds": 30}, timeout=60))
     await fake.until(lambda: any(name == "slow" for _, name, _ in fake.calls))
     pool.process(one).on_output(b"from one")
@@ -70,10 +72,10 @@ async def test_of_a_realm_that_is_gone_nothing_is_known(fake, realms):
     await pool.close()
 
 
-async def test_a_pause_and_its_end_are_of_one(fake, realms):
-    one, two = realms
+async def test_a_pause_and_its_end_are_of_one(fake, databases):
+    one, two = databases
     told = []
-    pool = Pool(POLICY, on_state=lambda spec, state, reason: told.append((spec.realm, state)))
+    pool = Pool(POLICY, on_state=lambda spec, state, reason: told.append((spec.database, state)))
     fake.guard = lambda headers: (503, {})
     for _ in range(3):
         with pytest.raises(ServerRefused):
@@ -89,8 +91,8 @@ async def test_a_pause_and_its_end_are_of_one(fake, realms):
     await pool.close()
 
 
-async def test_neither_takes_the_places_of_the_other(fake, realms):
-    one, two = realms
+async def test_neither_takes_the_places_of_the_other(fake, databases):
+    one, two = databases
     pool = Pool(POLICY, max_sessions=4, share=2)
     slow = {"seconds": 30}
     running = [
@@ -108,8 +110,8 @@ async def test_neither_takes_the_places_of_the_other(fake, realms):
     await pool.close()
 
 
-async def test_what_is_known_of_a_program_is_of_one(pool, realms):
-    one, two = (replace(spec, url="", command=("same",)) for spec in realms)
+async def test_what_is_known_of_a_program_is_of_one(pool, databases):
+    one, two = (replace(spec, url="", command=("same",)) for spec in databases)
     pool.process(one).on_output(b"from one")
     assert pool.process(two).stderr == ""
 

@@ -209,7 +209,7 @@ async def test_release_ends_the_sessions_of_a_conversation(fake, pool):
     await call(pool, fake, conversation=2)
     pool.release("another database", 1)
     assert pool.is_connected(fake.spec, 1)
-    pool.release(fake.spec.realm, 1)
+    pool.release(fake.spec.database, 1)
     await fake.until(lambda: len(fake.sessions) == 1)
     assert pool.is_connected(fake.spec, 2)
 

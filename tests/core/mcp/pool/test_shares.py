@@ -208,7 +208,10 @@ async def test_a_server_dropped_while_its_session_is_opened_gets_none(fake, pool
         await asyncio.Event().wait()
 
     fake.faults["initialize"] = never
-    for end in (lambda: pool.drop(fake.spec.realm, 1), lambda: pool.release(fake.spec.realm, 1)):
+    for end in (
+        lambda: pool.drop(fake.spec.database, 1),
+        lambda: pool.release(fake.spec.database, 1),
+    ):
         handshake.clear()
         call = asyncio.create_task(
             pool.call(spec_of(fake), 1, "echo", {"message": "x"}, timeout=60)

@@ -194,7 +194,7 @@ async def test_how_a_program_ends(pool, monkeypatch, how):
     spec = spec_of(code)
     await pool.call(spec, 1, "any", {}, timeout=20)
     (session,) = pool._alive
-    pool.release(spec.realm, 1)
+    pool.release(spec.database, 1)
     await session.closed(20)
     assert pool.process(spec).last_output == last
 
@@ -208,7 +208,7 @@ async def test_nothing_that_a_program_has_started_is_left(pool, monkeypatch, the
     pids = await ask(pool, spec)
     assert all(alive(pid) for pid in pids)
     (session,) = pool._alive
-    pool.release(spec.realm, 1)
+    pool.release(spec.database, 1)
     await session.closed(20)
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
 
@@ -257,8 +257,8 @@ async def test_what_a_program_says_as_its_database_rests_is_told_to_nobody(monke
     """Whoever writes it down would load the database again."""
     monkeypatch.setattr(stdio, "STDERR_DELAY", 0.01)
     told = []
-    pool = Pool(POLICY, on_stderr=lambda spec, said: told.append((spec.realm, said)))
-    rests, works = (pool.process(spec_of(realm=realm)) for realm in ("rests", "works"))
+    pool = Pool(POLICY, on_stderr=lambda spec, said: told.append((spec.database, said)))
+    rests, works = (pool.process(spec_of(database=database)) for database in ("rests", "works"))
     rests.on_output(b"Here I am.")
     pool.leave("rests")
     rests.on_output(b"Good night.")
