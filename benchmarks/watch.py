@@ -8,9 +8,9 @@ import time
 
 from .figures import ms, none_of, row
 
-AT_ONCE = 40  # streams that are being opened
+PARALLEL_OPENS = 40  # streams that are being opened
 ARRIVAL = 1.5  # s for the last events to arrive
-PATIENCE = 30.0  # s until an event that has not arrived counts as lost
+EVENT_TIMEOUT = 30.0  # s until an event that has not arrived counts as lost
 
 
 class Watch:
@@ -31,7 +31,7 @@ class Watch:
 
         :param write: writes events with the numbers 1, 2, … into each turn; gives the last number
         """
-        gate = asyncio.Semaphore(AT_ONCE)
+        gate = asyncio.Semaphore(PARALLEL_OPENS)
         begun = time.monotonic()
         readers = [asyncio.create_task(self._read(stream, gate)) for stream in self._readers]
         while self._opened + self._refused < len(readers):
@@ -89,7 +89,7 @@ class Watch:
 
     async def _all_seen(self):
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(EVENT_TIMEOUT):
                 while any(len(seen) < self._last for seen in self._seen.values()):
                     await asyncio.sleep(0.1)
 

@@ -15,7 +15,7 @@ from ..runtime.records import read
 from ..services.context import budget
 from ..services.errors import LeaseLost, LlmUnavailable
 from ..services.llm.diagnose import Found
-from ..services.net.course import Diagnosis
+from ..services.net.diagnostic_steps import Diagnosis
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from ..services.turn import ai_client
 from ..services.turn.journal import TurnJournal

@@ -50,7 +50,7 @@ WAITS = {
 }
 STREAMS = {f"{TURN}/stream"}
 # Answers from the database alone; what it starts runs in the background, after the commit.
-AT_ONCE = {
+IMMEDIATE = {
     # An id or a name that was left out is refused.
     f"{RETRIEVAL}/mcp/proxy//tools//call",
     f"{RETRIEVAL}/mcp/proxy//tools/<path:tool_name>/call",
@@ -223,7 +223,7 @@ class TestEntrances(RecallData, AiHttpCase):
             for url, endpoint in _generate_routing_rules([ADDON, "portal", "web"], nodb_only=False)
             if inspect.unwrap(endpoint.func).__module__.startswith(ours)
         }
-        self.assertEqual(routes, WAITS | STREAMS | AT_ONCE)
+        self.assertEqual(routes, WAITS | STREAMS | IMMEDIATE)
 
     def test_a_stream_is_read_from_no_replica(self):
         """One that lags would not know the turn of a moment ago, and a browser takes 404 as final."""

@@ -281,7 +281,7 @@ class TestLooks(TransactionCase):
         self.addCleanup(os.close, self.waker)
 
     def test_who_hangs_keeps_nobody(self):
-        self.patch(probes, "PATIENCE", 3.0)
+        self.patch(probes, "PROBE_TIMEOUT", 3.0)
         looking, name = probes.DatabaseProbes(), self.env.cr.dbname
         looking.begin(name, "SELECT pg_sleep(30)")
         looking.begin("woow_there_is_no_such", "SELECT 1")

@@ -7,7 +7,7 @@ from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.errors import ConfigError, LlmAuthFailed, LlmNoEmbeddings, LlmUnavailable
 from ..services.llm.diagnose import Found
-from ..services.net.course import Diagnosis, Step
+from ..services.net.diagnostic_steps import Diagnosis, Step
 from ..services.specs import TurnProgress
 from ..services.turn.ports import Ending
 from .common import AiCase, AiHttpCase

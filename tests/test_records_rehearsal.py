@@ -307,7 +307,7 @@ class TestRecordsRehearsal(RehearsalCase):
         self.assertTrue(service.accept())
 
     def test_what_follows_a_commit_or_a_rollback_is_dropped(self):
-        """A rollback is no more fenced in: what would be taken back has not left."""
+        """A rollback is not sandboxed: what would be taken back has not left."""
         done = []
 
         def sends(scope, given):
@@ -322,7 +322,7 @@ class TestRecordsRehearsal(RehearsalCase):
         self.assertEqual(done, ["before"])
         self.assertFalse(self.env.cr.postrollback)
 
-    def test_other_threads_are_not_fenced_in(self):
+    def test_other_threads_are_not_sandboxed(self):
         with (
             rehearsal.recording(rehearsal.Recorder()),
             self.assertRaises(rehearsal.Refused),

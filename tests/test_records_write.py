@@ -395,7 +395,7 @@ class TestRecordsWrite(WritesCase):
         self.assertEqual(told, ["31s", "5s", "31s"])
 
     def test_what_fails_after_something_was_sent_is_unknown_and_says_why(self):
-        """A person had allowed what could not be shown, so it was not fenced in."""
+        """A person had allowed what could not be shown, so it was not sandboxed."""
         self.line.policy = "ask"
         for error, sentence in (
             (UserError("The carrier refused it."), "The carrier refused it."),

@@ -1,5 +1,5 @@
-"""Recorder of what a transaction does to records, as models tell it; the fence that keeps all of it inside; and what
-has left a transaction without a fence.
+"""Recorder of what a transaction does to records, as models tell it; the sandbox that keeps all of it inside; and what
+has left a transaction without a sandbox.
 
 Everything is the thread's own: what other threads do is neither recorded nor refused.
 """
@@ -471,7 +471,7 @@ def recording(recorder: Recorder):
     """Tell `recorder` what this thread does, and let nothing leave the transaction."""
     with _lock:
         _listen()
-        _fence_off()
+        _install_sandbox()
     _local.recorder = recorder
     try:
         yield recorder
@@ -486,7 +486,7 @@ def watching(left: list[str], is_over: Callable[[], bool]):
     :param is_over: whether nothing may leave any more, since nobody waits for what becomes of it
     """
     with _lock:
-        _fence_off()
+        _install_sandbox()
     _local.watched = left, is_over
     try:
         yield
@@ -545,7 +545,7 @@ def _listen():
 
 
 @functools.cache
-def _fence_off():
+def _install_sandbox():
     """Once for a process that rehearses: a hook of Python's cannot be taken away again."""
     sys.addaudithook(_audit)
     opened = sql_db.Connection.cursor

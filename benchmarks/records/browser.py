@@ -30,7 +30,7 @@ from .questions import BUILDING, PUBLISHED, TASKS
 
 SEEDS = 10
 AIM = 0.9  # of each kind
-PATIENCE = 120_000  # ms of an answer
+ANSWER_TIMEOUT = 120_000  # ms of an answer
 PICTURES = LOGS / "bench-browser"
 SALES, CUSTOMER = "demo", "portal"
 ASSISTANTS = {SALES: "Sales Assistant", CUSTOMER: "Order Assistant"}
@@ -194,7 +194,7 @@ def pages(odoo: OdooServer) -> Iterator[dict[str, Page]]:
         found = {}
         for login in (SALES, CUSTOMER):
             context = browser.new_context(base_url=odoo.url)
-            context.set_default_timeout(PATIENCE)
+            context.set_default_timeout(ANSWER_TIMEOUT)
             cookie = odoo.session(login).cookies["session_id"]
             context.add_cookies([{"name": "session_id", "value": cookie, "url": odoo.url}])
             found[login] = context.new_page()

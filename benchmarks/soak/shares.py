@@ -31,7 +31,7 @@ OPEN = 100  # of the one person in all
 CALLS = 20  # of one answer, at once
 LARGE = 3_900_000  # characters of a result
 LOG = "woow_paas_platform_ai_turn_event"
-PATIENCE = 30.0  # s for an answer
+ANSWER_TIMEOUT = 30.0  # s for an answer
 RATIO, ROOM = 2, 100 * 2**20  # the aims: of the time until the first text in quiet; bytes
 KEPT = "the rows of one person"  # by a statement that says so
 UNREAD = 60
@@ -115,7 +115,7 @@ def _answer(body):
 def _first_text(person):
     begun = time.monotonic()
     turn = person.ask()
-    events = list(person.events(turn, PATIENCE))
+    events = list(person.events(turn, ANSWER_TIMEOUT))
     assert events[-1][1]["type"] == "done", events[-1]
     return next(at for at, event in events if event["type"] == "text") - begun
 

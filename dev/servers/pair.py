@@ -15,7 +15,7 @@ SETTINGS = {
     "synchronous_commit": "on",  # who is told of a commit finds it on both
     "dynamic_shared_memory_type": "mmap",  # a killed server leaves it in its folder, not in /dev/shm
 }
-PATIENCE = 60  # s
+PROMOTION_TIMEOUT = 60  # s
 IS_SYNCHRONOUS = (
     "SELECT COUNT(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
 )
@@ -87,7 +87,7 @@ class Pair:
     def promote(self) -> None:
         """Let the standby take writes, alone; the former primary is what `add_standby` makes anew."""
         assert self.standby
-        self.standby.sql("postgres", f"SELECT pg_promote(true, {PATIENCE})")
+        self.standby.sql("postgres", f"SELECT pg_promote(true, {PROMOTION_TIMEOUT})")
         self.primary, self._spare, self.standby = self.standby, self.primary, None
 
     def stop(self) -> None:
@@ -111,8 +111,8 @@ def _children(pid: int) -> list[int]:
 
 
 def _wait(condition, what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PROMOTION_TIMEOUT
     while not condition():
         if time.monotonic() > deadline:
-            raise DevError(f"Not within {PATIENCE} s: {what}.")
+            raise DevError(f"Not within {PROMOTION_TIMEOUT} s: {what}.")
         time.sleep(0.05)

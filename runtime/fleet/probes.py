@@ -14,8 +14,8 @@ import psycopg2
 from ...tools import db
 from ...tools.pg_connection import awaited
 
-PATIENCE = 5.0  # s from the first step to the answer
-AT_ONCE = 32  # connections
+PROBE_TIMEOUT = 5.0  # s from the first step to the answer
+PARALLEL_PROBES = 32  # connections
 
 Seen = list[tuple] | psycopg2.Error
 
@@ -25,7 +25,7 @@ class _Probe:
 
     def __init__(self, name: str, statement: str, values: tuple):
         self.name = name
-        self.until = time.monotonic() + PATIENCE
+        self.until = time.monotonic() + PROBE_TIMEOUT
         self.wanted = select.POLLOUT
         self._query = statement, values
         self._connection = psycopg2.connect(**db.line_to(name), async_=True)
@@ -64,7 +64,7 @@ class DatabaseProbes:
         :param wake: number of a file that ends the waiting once it can be read
         """
         seen: list[tuple[str, Seen]] = []
-        while self._waiting and len(self._probes) < AT_ONCE:
+        while self._waiting and len(self._probes) < PARALLEL_PROBES:
             name, statement, values = self._waiting.popleft()
             try:
                 self._probes.append(_Probe(name, statement, values))
@@ -76,7 +76,7 @@ class DatabaseProbes:
             try:
                 found: Seen | None = probe.step()
                 if found is None and time.monotonic() >= probe.until:
-                    found = psycopg2.OperationalError(f"no answer within {PATIENCE:.0f} s")
+                    found = psycopg2.OperationalError(f"no answer within {PROBE_TIMEOUT:.0f} s")
             except psycopg2.Error as error:
                 found = error
             if found is not None:

@@ -13,11 +13,11 @@ from ...services.turn.ports import StoreGone
 
 _logger = logging.getLogger(__name__)
 
-AT_ONCE = 8  # servers that one job reads at a time
+PARALLEL_READS = 8  # servers that one job reads at a time
 
 
 async def sync(engine, loop, store, server_ids, uid=None):
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(PARALLEL_READS)
 
     async def one(server_id):
         async with slots:

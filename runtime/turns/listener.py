@@ -23,7 +23,7 @@ from ..wakeup.channel import Channel, merge
 _logger = logging.getLogger(__name__)
 
 FINAL = frozenset({"done", "error"})
-PATIENCE = 5.0  # s for one statement of the listener
+STATEMENT_TIMEOUT = 5.0  # s for one statement of the listener
 IDLE_INTERVAL = 10.0  # s between two looks for work where none was
 OPEN_INTERVAL = 5.0  # s, the same where turns are open: a dead runner's are found
 DEAF_INTERVAL = 1.0  # s, the same while the wake-up channel is not heard
@@ -315,7 +315,7 @@ class Listener:
 
     def _query(self, statement, values=()) -> list[tuple]:
         if self._line is None:
-            self._line = PgConnection(self.dbname, PATIENCE)
+            self._line = PgConnection(self.dbname, STATEMENT_TIMEOUT)
         return self._line.query(statement, values)
 
     def _disconnect(self) -> None:

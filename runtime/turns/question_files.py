@@ -5,7 +5,7 @@ from ...services.llm import files
 from ...tools import sentences
 from ...tools.refusals import Refusal
 
-TRIES = 3  # at a place among the readers, of `limits.PATIENCE` each
+TRIES = 3  # at a place among the readers, of `const.QUEUE_TIMEOUT` each
 
 
 def read(file_id, held):

@@ -19,7 +19,9 @@ from . import question_files
 from .turn_calls import TurnCalls
 from .turn_queue import TURN
 
-PATIENCE = 0.3  # s that a Stop waits for who holds the row; its answer is promised within 0.5 s
+ROW_LOCK_TIMEOUT = (
+    0.3  # s that a Stop waits for who holds the row; its answer is promised within 0.5 s
+)
 
 
 class OdooStore(TurnCalls, RecordCalls):
@@ -127,7 +129,7 @@ class OdooStore(TurnCalls, RecordCalls):
 
         :return: the turn's state after the request, "running" while it is up to who holds the row
         """
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ROW_LOCK_TIMEOUT
         return db.transaction(
             self.name, lambda env: env[TURN].browse(turn_id)._request_stop(deadline)
         )

@@ -9,7 +9,7 @@ from ...tools.pg_connection import PgConnection
 from .channel import UNKNOWN, Reason
 
 CONTROL = "postgres"  # the database that Odoo's own bus and crons listen in
-PATIENCE = 5.0  # s for one statement
+STATEMENT_TIMEOUT = 5.0  # s for one statement
 POOLER = Reason(
     "pooler",
     f"A pooler stands in front of PostgreSQL and does not keep sessions: give the database {CONTROL} session mode.",
@@ -55,6 +55,6 @@ class PostgresTransport:
 
 def _line() -> PgConnection:
     try:
-        return PgConnection(CONTROL, PATIENCE)
+        return PgConnection(CONTROL, STATEMENT_TIMEOUT)
     except StoreGone as error:
         raise ConnectionError(f"The database {CONTROL} refuses connections.") from error

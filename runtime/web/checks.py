@@ -42,7 +42,7 @@ class Check:
 
 
 def diagnosis_data(env, diagnosis):
-    """``{ok, steps, error}`` of a `services.net.course.Diagnosis`."""
+    """``{ok, steps, error}`` of a `services.net.diagnostic_steps.Diagnosis`."""
     error = diagnosis.error
     return {
         "ok": diagnosis.ok,

@@ -16,7 +16,7 @@ from odoo.http import request
 from odoo.tools import config
 
 PIECE = 8 * 1024  # bytes that are written at once; a socket that takes something takes so much
-PATIENCE = 60.0  # s in which a client has to take something
+WRITE_TIMEOUT = 60.0  # s in which a client has to take something
 
 
 def connection() -> socket.socket | None:
@@ -32,7 +32,7 @@ def limit(environ) -> None:
     longest = config["limit_time_real"]
     if line is not None and started and longest > 0:
         left = longest * 7 / 8 - (time.time() - started)
-        line.settimeout(max(1.0, min(PATIENCE, left)))
+        line.settimeout(max(1.0, min(WRITE_TIMEOUT, left)))
 
 
 class ClientLine:
@@ -63,7 +63,7 @@ class ClientLine:
                     yield part[start : start + PIECE]
 
     def _is_taking(self) -> bool:
-        patience = min(PATIENCE, self._end - time.monotonic())
+        patience = min(WRITE_TIMEOUT, self._end - time.monotonic())
         if self._connection is None or patience <= 0:
             return patience > 0
         poll = select.poll()

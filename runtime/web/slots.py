@@ -20,7 +20,7 @@ from ...tools.notify import process_id
 from ...tools.pg_connection import PgConnection
 
 END_MARGIN = 15.0  # s of Odoo's limit that stay for what a request does beside waiting
-PATIENCE = 5.0  # s for one statement
+STATEMENT_TIMEOUT = 5.0  # s for one statement
 BROKEN = psycopg2.Error, ConnectionError, StoreGone
 LONGEST = 600.0  # s that a request may wait where Odoo does not end it
 TABLE = "woow_paas_platform_request_slot"
@@ -107,7 +107,7 @@ class Slots:
         for is_last in (False, True):
             try:
                 if self._line is None:
-                    self._line = PgConnection(self._dbname, PATIENCE)
+                    self._line = PgConnection(self._dbname, STATEMENT_TIMEOUT)
                 rows = self._line.query(query, values)
                 return rows[0][0] if rows else None
             except BROKEN:

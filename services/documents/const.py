@@ -1,7 +1,7 @@
 """Limits of reading a document, each with its unit; the reader's process imports them, too."""
 
 READERS = 2  # documents that one process of Odoo has read at once
-PATIENCE = 8.0  # s that the next one waits for its place
+QUEUE_TIMEOUT = 8.0  # s that the next one waits for its place
 CPU_SECONDS = 10  # of one document
 WALL_SECONDS = 15.0  # of one document, from the start of its reader
 MEMORY = 768 * 1024 * 1024  # bytes of address space of a reader, its programs among them

@@ -111,7 +111,7 @@ class _Places:
     def take(self, person: Hashable):
         """:raises ReaderBusy: none has become free"""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._has_one_for(person), const.PATIENCE):
+            if not self._changed.wait_for(lambda: self._has_one_for(person), const.QUEUE_TIMEOUT):
                 raise ReaderBusy
             self._held.append(person)
         try:

@@ -102,7 +102,7 @@ async def stream(
     """
     from langsmith import tracing_context  # noqa: PLC0415
 
-    callbacks = (on_text or _untold, on_thought or _untold)
+    callbacks = (on_text or _no_callback, on_thought or _no_callback)
     with (
         tracing_context(enabled=False),
         traces.model(spec, dialect.provider_of(spec.base_url)),
@@ -134,7 +134,7 @@ async def _measured(*args) -> None:
         metrics.observe("model_seconds", time.monotonic() - begun)
 
 
-async def _untold(_delta: str) -> None:
+async def _no_callback(_delta: str) -> None:
     pass
 
 
@@ -166,8 +166,8 @@ async def _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
                 if (part := chunk.result()) is None:
                     break
                 silence = spec.idle_timeout
-                await _tell(answer, answer.add(part), *callbacks)
-        await _tell(answer, answer.close(), *callbacks)
+                await _emit(answer, answer.add(part), *callbacks)
+        await _emit(answer, answer.close(), *callbacks)
         answer.check()
     except Exception as caught:
         raise llm_errors.of_exception(caught, spec.api_key) from caught
@@ -179,7 +179,7 @@ async def _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
             await asyncio.wait_for(chunks.aclose(), 1)
 
 
-async def _tell(answer, delta, on_text, on_thought) -> None:
+async def _emit(answer, delta, on_text, on_thought) -> None:
     if thought := answer.take_thought():
         await on_thought(thought)
     if delta:

@@ -22,7 +22,7 @@ from ..errors import (
     LlmTimeout,
     LlmUnavailable,
 )
-from ..net.course import Course, Diagnosis
+from ..net.diagnostic_steps import Diagnosis, DiagnosticSteps
 from ..sentence import _lt
 from ..specs import LlmSpec
 from . import client, llm_errors, model_names, tool_protocol, transcript
@@ -81,10 +81,10 @@ async def diagnose(
     :param embed: how large the vectors of the spec's embedding model are, see `embeddings.endpoint.size`
     :return: `found` is a `Found`, also when a later step fails
     """
-    return await _ProviderCourse(spec, timeout, connections, embed).run(timeout)
+    return await _ProviderSteps(spec, timeout, connections, embed).run(timeout)
 
 
-class _ProviderCourse(Course):
+class _ProviderSteps(DiagnosticSteps):
     def __init__(
         self, spec: LlmSpec, timeout: float, connections: Connections, embed: Embed | None
     ):

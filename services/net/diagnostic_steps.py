@@ -43,8 +43,8 @@ class Diagnosis:
         return self.error is None
 
 
-class Course:
-    """The steps of one test.
+class DiagnosticSteps:
+    """Steps of one connection test; those that follow a failed one are skipped.
 
     :param names: of the steps, in order; the first are `NETWORK_STEPS` where there is a network
     :param advice: what to do about each that fails

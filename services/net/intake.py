@@ -14,7 +14,7 @@ from ..semaphore import FairSemaphore
 from ..specs import ServerSpec
 
 LARGE = 256 * 1024  # bytes of an answer that come in at once
-AT_ONCE = 2  # of one person, each of another server
+LARGE_PER_PERSON = 2  # of one person, each of another server
 PACE = 8 * 1024 * 1024  # bytes a second, of one server and person in the long run
 
 
@@ -22,12 +22,12 @@ class Intakes:
     """Semaphores of one process for large answers.
 
     :ivar of_servers: one permit for each server and person
-    :ivar of_persons: `AT_ONCE` permits for each person
+    :ivar of_persons: `LARGE_PER_PERSON` permits for each person
     """
 
     def __init__(self) -> None:
         self.of_servers = FairSemaphore(sys.maxsize, 1)
-        self.of_persons = FairSemaphore(sys.maxsize, AT_ONCE)
+        self.of_persons = FairSemaphore(sys.maxsize, LARGE_PER_PERSON)
 
     def of(self, spec: ServerSpec) -> "Intake":
         """Return an intake for one answer at a time, of this server and for this person."""

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 
 from ..semaphore import FairSemaphore
 
-AT_ONCE = 64  # threads, of one loop
-AT_ONCE_OF_ONE = 2  # of one owner
+THREADS = 64  # threads, of one loop
+THREADS_PER_OWNER = 2  # of one owner
 KEPT = 5.0  # s that an answer serves again
 MAX_KEPT = 256  # names
 
@@ -27,7 +27,7 @@ class Resolver:
     """The look-ups of one event loop. What an owner is looking up is not looked up beside that."""
 
     def __init__(self):
-        self._semaphore = FairSemaphore(AT_ONCE, AT_ONCE_OF_ONE)
+        self._semaphore = FairSemaphore(THREADS, THREADS_PER_OWNER)
         self._running: dict[tuple[Hashable, str], asyncio.Task[Found]] = {}
         self._known: dict[str, tuple[float, Found]] = {}
 

@@ -13,7 +13,7 @@ from .. import large
 from .. import text as texts
 from . import markdown_rules
 
-AT_ONCE = 2_000  # characters that are rendered on the spot, 15 µs each at worst
+INLINE_CHARS = 2_000  # characters that are rendered on the spot, 15 µs each at worst
 MAX_BLOCK = 20_000  # characters of one block
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -44,7 +44,7 @@ def render(source: str, *, breaks: bool = False) -> str:
 
 async def rendered(source: str) -> str:
     """HTML as of `render`; what is long does not hold up the loop."""
-    return render(source) if len(source) <= AT_ONCE else await large.beside(render, source)
+    return render(source) if len(source) <= INLINE_CHARS else await large.beside(render, source)
 
 
 def _as_text(source: str) -> str:

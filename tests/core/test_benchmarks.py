@@ -120,7 +120,7 @@ async def test_watched_events_are_there_once_in_order(numbers, missed, monkeypat
     :param numbers: of the events that the stream tells; None where it is refused
     """
     monkeypatch.setattr(watch, "ARRIVAL", 0.0)
-    monkeypatch.setattr(watch, "PATIENCE", 0.2)
+    monkeypatch.setattr(watch, "EVENT_TIMEOUT", 0.2)
 
     async def stream(reader, writer):
         await reader.readuntil(b"\r\n\r\n")

@@ -11,7 +11,7 @@ from conftest import POLICY
 from test_large import TRANSPORTS, addresses, called, spec  # noqa: F401 a fixture
 
 from services.mcp.pool.pool import Pool
-from services.net.intake import AT_ONCE, LARGE, PACE, Intakes
+from services.net.intake import LARGE, LARGE_PER_PERSON, PACE, Intakes
 from services.specs import OperationSpec, ServerSpec, ToolCall, ToolSpec
 from services.testing.fake_http import read_request, respond
 from services.turn.execution import execute
@@ -72,12 +72,14 @@ async def test_the_next_one_of_a_server_comes_after_a_rest(pass_time):
 
 async def test_a_server_that_stops_in_the_midst_keeps_no_other_waiting():
     intakes = Intakes()
-    stuck = [intakes.of(server(number)) for number in range(AT_ONCE)]
+    stuck = [intakes.of(server(number)) for number in range(LARGE_PER_PERSON)]
     for intake in stuck[:-1]:
         await intake.grow(LARGE + 1)
         assert not (await growing(intakes.of(server(0)))).done()
     assert (await growing(stuck[-1])).done()
-    assert not (await growing(intakes.of(server(AT_ONCE)))).done(), "all together have a share"
+    assert not (await growing(intakes.of(server(LARGE_PER_PERSON)))).done(), (
+        "all together have a share"
+    )
     assert (await growing(intakes.of(server(0, person=2)))).done(), "of one person"
 
 

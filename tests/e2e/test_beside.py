@@ -28,7 +28,7 @@ env['website'].create(values)
 """
 ROUTES = """
 from odoo.addons.woow_paas_platform.tests import test_entrances as entrances
-result = sorted(entrances.WAITS | entrances.AT_ONCE)
+result = sorted(entrances.WAITS | entrances.IMMEDIATE)
 """
 
 

@@ -17,7 +17,7 @@ from services import text
 
 PROGRAM = Path(__file__).with_name("evil_server.py")
 HALVES = ((0, 48), (48, 96))  # a server has 50 tools at most, a form 50 fields
-AT_ONCE = 16  # calls of one answer
+CALLS_OF_AN_ANSWER = 16  # calls of one answer
 EVIL = PAYLOADS[4]
 OPEN_CARDS = """() => document.querySelectorAll(".o_ai_chat_tool_head[aria-expanded=false]").forEach(
     (head) => head.click()
@@ -89,8 +89,8 @@ def aliases(odoo, servers):
 def conversation(odoo, assistant, aliases, _scripted_llm):
     """Every payload was asked, called, returned and answered; then a call and two servers ask."""
     chat = Chat(odoo, client=odoo.session("demo"), assistant_id=assistant, name=EVIL)
-    for start in range(0, len(PAYLOADS), AT_ONCE):
-        part, said = f"Part {start}.", PAYLOADS[start : start + AT_ONCE]
+    for start in range(0, len(PAYLOADS), CALLS_OF_AN_ANSWER):
+        part, said = f"Part {start}.", PAYLOADS[start : start + CALLS_OF_AN_ANSWER]
         _scripted_llm.script(
             first(part, calls(*((aliases[payload], {payload: payload}) for payload in said))),
             then(part, {"content": "\n\n".join(said)}),

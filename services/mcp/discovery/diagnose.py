@@ -8,7 +8,7 @@ import asyncio
 import functools
 
 from ...errors import AuthRequired, EngineError, ProtocolError, ServerTimeout
-from ...net.course import NETWORK_STEPS, Course, Diagnosis
+from ...net.diagnostic_steps import NETWORK_STEPS, Diagnosis, DiagnosticSteps
 from ...net.egress import EgressPolicy
 from ...oauth.flow import OAuth
 from ...sentence import _lt
@@ -56,10 +56,10 @@ async def diagnose(
     :return: `found` is the `Discovery`
     """
     limit = max(0.1, spec.sync_timeout - SYNC_MARGIN)
-    return await _ServerCourse(spec, policy, oauth, can_ask, limit).run(limit)
+    return await _ServerSteps(spec, policy, oauth, can_ask, limit).run(limit)
 
 
-class _ServerCourse(Course):
+class _ServerSteps(DiagnosticSteps):
     def __init__(
         self,
         spec: ServerSpec,

@@ -15,7 +15,7 @@ from .discovery import SYNC_MARGIN
 
 CONNECT_TRIES = 3  # the first and two more (004, 7.2)
 CONNECT_PAUSE = 1.0  # s between two of them (004, 7.2)
-AT_ONCE = 16  # servers that are asked at a time
+PARALLEL_CHECKS = 16  # servers that are asked at a time
 
 T = TypeVar("T")
 OAuthOf = Callable[[ServerSpec], OAuth | None]
@@ -51,7 +51,7 @@ async def check_all(
     :param keep: gets a server's id and what is wrong with it, None where nothing is, as soon as that is known
     :param oauth: the tokens for a server, see `Pool.oauth`
     """
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(PARALLEL_CHECKS)
 
     async def one(spec: ServerSpec) -> None:
         problem = None

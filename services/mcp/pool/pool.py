@@ -58,8 +58,8 @@ OnOpened = Callable[[ServerSpec, ServerInfo], None]
 OnStderr = Callable[[ServerSpec, str], None]
 """Called on the loop with the server and the last that its process wrote; must not block."""
 
-PATIENCE = (
-    0.9  # of a server's own limit; a caller who waited for less says nothing about the server
+SLOW_SHARE = (
+    0.9  # of a server's own limit; a caller that waited for less says nothing about the server
 )
 
 _LIST_CHANGED = re.compile(r"notifications/(tools|prompts|resources)/list_changed")
@@ -390,4 +390,4 @@ def _patience(spec: ServerSpec, method: str) -> float:
         return math.inf
     is_call = method == CALL
     own = spec.call_timeout if is_call else min(spec.call_timeout, spec.sync_timeout)
-    return own * PATIENCE
+    return own * SLOW_SHARE

@@ -148,7 +148,7 @@ class TurnRun:
         )
 
     async def _html(self, source: str) -> str:
-        if len(source) > markdown.AT_ONCE:
+        if len(source) > markdown.INLINE_CHARS:
             return await large.beside(self._runner.render, source)
         return self._runner.render(source) if source else ""
 

@@ -284,7 +284,7 @@ def slow(monkeypatch):
         return [b'{"kind": "pdf", "count": 1}', b'{"text": "One"}', b'{"end": true}']
 
     monkeypatch.setattr(reader, "_said_of", read_slowly)
-    monkeypatch.setattr(const, "PATIENCE", 0.01)
+    monkeypatch.setattr(const, "QUEUE_TIMEOUT", 0.01)
     threads = []
 
     def begin(person):

@@ -1,4 +1,4 @@
-"""Each step of a provider's test fails in its own way, with its own sentence, and the course stops there."""
+"""Each step of a provider's test fails in its own way, with its own sentence, and the test stops there."""
 
 import base64
 import socket

@@ -322,7 +322,7 @@ MUTANTS = {
         161,
         (Database, "_may_start", _takes_always_after_foreign_words),
     ),
-    "whoever ends a turn leaves its calls open": (
+    "the end of a turn leaves its calls open": (
         "a_turn_that_ended_has_nothing_open",
         0,
         (Database, "_close", _closes_nothing),
@@ -332,7 +332,7 @@ MUTANTS = {
         1,
         (Database, "_answers", _takes_open_for_cancelled),
     ),
-    "Stop is told and not written": (
+    "Stop is notified but not stored": (
         "stop_is_never_lost",
         23,
         (Database, "request_stop", _only_tells),
@@ -342,7 +342,7 @@ MUTANTS = {
         120,
         (Database, "request_stop", _stops_nothing_that_enters),
     ),
-    "a call in flight is told as cancelled": (
+    "a call in flight is reported as cancelled": (
         "what_did_not_run_is_not_told_as_done",
         16,
         (Database, "_close", _calls_it_cancelled),
@@ -389,17 +389,17 @@ MUTANTS = {
         7,
         (Database, "_is_next", _runs_beside_a_younger),
     ),
-    "a queued message overtakes what waits": (
+    "a queued message starts before a waiting turn": (
         "what_is_queued_comes_in_its_order",
         5,
         (Database, "_is_next", _overtakes_what_waits),
     ),
-    "what has entered a turn is answered again": (
+    "a steering message is answered twice": (
         "what_is_sent_meanwhile_is_read_once",
         8,
         (Database, "_close_entered", _closes_nobody),
     ),
-    "nobody looks after dead runners": (
+    "leases of dead runners are not swept": (
         "every_turn_ends",
         1,
         (Database, "sweep", _does_not_look_after),
@@ -424,7 +424,7 @@ MUTANTS = {
         79,
         (event_log.EventLog, "put_back", _drops_what_was_drained),
     ),
-    "a change of which nobody knows gives its numbers again": (
+    "events of a lost COMMIT reuse their numbers": (
         "one_writer_without_gaps",
         155,
         (journal, "OutcomeUnknown", _NotDone),
@@ -439,12 +439,12 @@ MUTANTS = {
         13,
         (queue_worker.QueueWorker, "_lose", _only_closes_the_journal),
     ),
-    "a heartbeat tells no loss": (
+    "a heartbeat reports no lost lease": (
         "a_lost_turn_is_dropped",
         65,
         (Database, "heartbeat", _tells_no_loss),
     ),
-    "a heartbeat tells no Stop": (
+    "a heartbeat reports no Stop": (
         "stop_is_never_lost",
         291,
         (Database, "heartbeat", _tells_no_stop),
@@ -454,12 +454,12 @@ MUTANTS = {
         175,
         (Database, "load", _loads_without_the_stop),
     ),
-    "a Stop beside a locked row is forgotten": (
+    "a Stop on a locked row is forgotten": (
         "stop_is_never_lost",
         76,
         (Database, "apply_stops", _forgets_wishes),
     ),
-    "a runner gives back what it runs": (
+    "a runner releases turns that it still runs": (
         "no_turn_is_taken_from_a_healthy_runner",
         16,
         (Database, "release", _gives_all_back),
@@ -469,12 +469,12 @@ MUTANTS = {
         4,
         (Database, "renew", _extends_nothing),
     ),
-    "a runner that ends gives nothing back": (
+    "a stopping runner releases no leases": (
         "a_lease_without_a_runner_is_returned",
         11,
         (Database, "release", _gives_nothing_back),
     ),
-    "a drain does not try again for locked rows": (
+    "a drain does not retry locked rows": (
         "a_lease_without_a_runner_is_returned",
         90,
         (queue_worker.QueueWorker, "_give_back", _gives_back_once),
@@ -489,7 +489,7 @@ MUTANTS = {
         151,
         (Database, "append", _writes_without_a_lease),
     ),
-    "a change is made without a look at what was shown": (
+    "a change runs without comparing its rehearsal": (
         "what_was_shown_is_what_is_changed",
         2,
         (Database, "_differs", _compares_nothing),
@@ -499,12 +499,12 @@ MUTANTS = {
         2,
         (Database, "ask_again", _keeps_the_decision),
     ),
-    "a late decision counts for what is asked now": (
+    "a decision on an earlier question counts for the current one": (
         "what_was_shown_is_what_is_changed",
         35,
         (Call, "is_as_shown", lambda self, shown: True),
     ),
-    "an earlier “always” counts for what was shown": (
+    "a grant replaces the decision on a rehearsal": (
         "what_was_shown_is_what_is_changed",
         43,
         (Database, "_may_start", _grants_what_was_shown),
@@ -520,23 +520,23 @@ MUTANTS = {
         1,
         (Database, "begin_rehearsal", _rehearses_for_good),
     ),
-    "a change whose COMMIT nobody heard is made again": (
+    "a change with a lost COMMIT answer runs again": (
         "records_are_changed_once_with_the_result",
         21,
         (Database, "begin_change", _forgets_the_result),
         (Database, "lose_call", _knows_of_no_result),
     ),
-    "what was sent is sent again after a death": (
+    "external effects run again after a crash": (
         "what_was_sent_is_not_sent_again",
         76,
         (Database, "begin_call", _runs_again),
     ),
-    "what sends something begins without a word on disk": (
+    "an external effect starts unrecorded": (
         "what_was_sent_is_not_sent_again",
         2,
         (Call, "is_one_transaction", property(lambda _call: True)),
     ),
-    "what was sent in a try that failed is sent again": (
+    "a failed try with external effects runs again": (
         "what_was_sent_is_not_sent_again",
         16,
         (TryAgain, "__init__", _forgets_what_has_left),

@@ -18,7 +18,7 @@ from .record import SLOWEST, Record
 from .wire import Outage
 
 WATCH = 1.0  # s between two looks at what is held
-PATIENCE = 400.0  # s after which every turn must have ended
+END_TIMEOUT = 400.0  # s after which every turn must have ended
 
 
 class World(Record):
@@ -199,7 +199,7 @@ class World(Record):
             self._watch()
             self._run_until(HORIZON)
             self._calm_down()
-            self._run_until(HORIZON + PATIENCE, self._is_over)
+            self._run_until(HORIZON + END_TIMEOUT, self._is_over)
         for process in self.processes:
             process.kill()
 

@@ -1,4 +1,4 @@
-"""Each step of a test fails in its own way, and the course stops there."""
+"""Each step of a test fails in its own way, and the test stops there."""
 
 import asyncio
 import re

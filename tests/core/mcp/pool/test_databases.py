@@ -141,7 +141,7 @@ SHARED = {  # what databases of a process may share, and why
     "tools/server_files.py _lock": "the same",
     "runtime/servers/tokens.py _owner": "one task",
     "tools/rehearsal.py _local": "one thread, while it rehearses a change",
-    "tools/rehearsal.py _lock": "held while the fence is put up, once a process",
+    "tools/rehearsal.py _lock": "held while the sandbox is set up, once a process",
 }
 HARMLESS = {"_logger", "_lt"}
 
