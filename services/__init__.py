@@ -33,6 +33,10 @@ MCP servers
     `oauth.flow`: `begin` and `OAuth` sign a person in; `oauth.revocation`: `revoke` gives tokens back
     `net.egress`: `EgressPolicy` says where connections may go
 
+MCP clients
+    `gateway.server`: `exchange` answers their requests; `gateway.host`: `Host` has the tools of one caller
+    `gateway.results`: `of_tool` and `failed` make the results of calls
+
 HTTP services, documents, and text
     `openapi.loader`: `load` and `openapi.parser`: `read` find the operations of an OpenAPI document,
     `openapi.operations`: `perform` carries one out

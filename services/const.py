@@ -44,3 +44,5 @@ CLIENT_NAME = "woow_paas_platform"  # what MCP servers see of us
 CLIENT_VERSION = "1.0"
 HTTP_HEADERS = {"accept-encoding": "identity", "user-agent": CLIENT_NAME}  # identity: caps count
 MODERN_VERSION = "2026-07-28"  # the first revision without a handshake
+LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # with one, newest first
+META_PREFIX = "io.modelcontextprotocol/"  # of the keys that MODERN_VERSION reserves in `_meta`

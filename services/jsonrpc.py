@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from . import text
@@ -9,8 +10,12 @@ from .errors import ProtocolError
 from .sentence import _lt
 
 Id = int | str
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
-NOT_UNDERSTOOD = (-32600, -32000)  # what legacy servers say to a request without a session
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+NOT_UNDERSTOOD = (INVALID_REQUEST, -32000)  # what legacy servers say to a request without a session
 HEADER_MISMATCH = -32020  # this and the next two only modern servers send (MCP 2026-07-28, schema)
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
@@ -34,12 +39,29 @@ def parse(content: bytes | bytearray | str) -> Any:
         return None
 
 
-def error(request_id: Id, message: str) -> dict[str, Any]:
-    """Answer that stands for a request of which `message` says what went wrong, with the code `FAULT`.
+def error(
+    request_id: Id | None, message: str, code: int = FAULT, data: Any = None
+) -> dict[str, Any]:
+    """Answer that stands for a request of which `message` says what went wrong.
 
-    :param request_id: of the request
+    :param request_id: of the request, None where it could not be read
+    :param code: of JSON-RPC or MCP
+    :param data: JSON for programs, None without any
     """
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": FAULT, "message": message}}
+    answer: dict[str, Any] = {"jsonrpc": "2.0", "error": {"code": code, "message": message}}
+    if request_id is not None:
+        answer["id"] = request_id
+    if data is not None:
+        answer["error"]["data"] = data
+    return answer
+
+
+def result(request_id: Id | None, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer to a request.
+
+    :param value: its result
+    """
+    return {"jsonrpc": "2.0", "id": request_id, "result": dict(value)}
 
 
 def event(message: dict[str, Any]) -> bytes:

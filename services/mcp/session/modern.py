@@ -34,8 +34,6 @@ from . import elicitation, paging
 from .session import Request, ServerInfo, Session
 
 MAX_CAPABILITIES = 16 * 1024  # bytes, about
-_META = "io.modelcontextprotocol/"
-_NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ACCEPT = "application/json, text/event-stream"
 
 
@@ -106,9 +104,14 @@ class ModernSession(Session):
         meta = params.get("_meta")
         params["_meta"] = {
             **(meta if isinstance(meta, Mapping) else {}),
-            f"{_META}protocolVersion": const.MODERN_VERSION,
-            f"{_META}clientInfo": {"name": const.CLIENT_NAME, "version": const.CLIENT_VERSION},
-            f"{_META}clientCapabilities": elicitation.CAPABILITIES if self._can_ask else {},
+            f"{const.META_PREFIX}protocolVersion": const.MODERN_VERSION,
+            f"{const.META_PREFIX}clientInfo": {
+                "name": const.CLIENT_NAME,
+                "version": const.CLIENT_VERSION,
+            },
+            f"{const.META_PREFIX}clientCapabilities": elicitation.CAPABILITIES
+            if self._can_ask
+            else {},
         }
         if request.options.on_progress:
             params["_meta"]["progressToken"] = request.id
@@ -120,7 +123,7 @@ class ModernSession(Session):
             "mcp-protocol-version": const.MODERN_VERSION,
             "mcp-method": request.method,
         }
-        if (key := _NAMES.get(request.method)) and key in params:
+        if (key := param_headers.NAMES.get(request.method)) and key in params:
             headers["mcp-name"] = param_headers.encode(params[key])
         if request.method == "tools/call":
             headers |= param_headers.of_call(request.options.schema, params.get("arguments") or {})
@@ -240,7 +243,7 @@ def _offers_ours(data: Any) -> bool:
 def _info(found: Mapping[str, Any], transport: str) -> ServerInfo:
     meta = found.get("_meta")
     server = found.get("serverInfo") or (
-        meta.get(f"{_META}serverInfo") if isinstance(meta, Mapping) else None
+        meta.get(f"{const.META_PREFIX}serverInfo") if isinstance(meta, Mapping) else None
     )
     server = server if isinstance(server, Mapping) else {}
     capabilities = found.get("capabilities")

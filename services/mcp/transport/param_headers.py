@@ -4,17 +4,22 @@ Source: MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata".
 """
 
 import base64
+import binascii
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
+# The parameter that the header `Mcp-Name` mirrors, by method.
+NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 MAX_NODES = 20_000  # schema parts that are looked at
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _PRIMITIVES = ("string", "integer", "boolean")
+_LEAST = len("=?base64??=")
+_DEEPEST = 50  # levels of properties below which no annotation counts
 
 Path = tuple[str, ...]
 
@@ -30,6 +35,41 @@ def encode(value: str | int | bool) -> str:
     if text and (looks_encoded or not _PLAIN.fullmatch(text)):
         return f"=?base64?{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
     return text
+
+
+def decode(value: str) -> str | None:
+    """The text that a header value stands for, None where it is no such value.
+
+    >>> decode("us-west1"), decode("=?base64?5Y+w5YyX?="), decode("=?base64?!?=")
+    ('us-west1', '台北', None)
+    """
+    if not (value.startswith("=?base64?") and value.endswith("?=") and len(value) >= _LEAST):
+        return value if _PLAIN.fullmatch(value) else None
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+def without(schema: Mapping[str, Any], depth: int = _DEEPEST) -> Mapping[str, Any]:
+    """The schema without the annotations that `of_call` reads.
+
+    :param schema: of a tool's arguments, which has no `problem`
+    :param depth: levels of properties that are looked at
+
+    >>> without({"properties": {"a": {"type": "string", "x-mcp-header": "A"}}})
+    {'properties': {'a': {'type': 'string'}}}
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping) or depth < 0:
+        return schema
+    plain = {
+        key: without({name: value[name] for name in value if name != ANNOTATION}, depth - 1)
+        if isinstance(value, Mapping)
+        else value
+        for key, value in properties.items()
+    }
+    return {**schema, "properties": plain}
 
 
 def of_call(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -76,7 +116,7 @@ def problem(schema: Mapping[str, Any] | None) -> str:
 def _annotated(schema: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Properties with the annotation that are reached through ``properties`` alone."""
     properties = schema.get("properties")
-    if not isinstance(properties, Mapping) or len(path) > 50:
+    if not isinstance(properties, Mapping) or len(path) > _DEEPEST:
         return
     for key, value in properties.items():
         if isinstance(value, Mapping):

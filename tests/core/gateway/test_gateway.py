@@ -1,0 +1,345 @@
+"""The server side of MCP, without HTTP: both eras on one endpoint."""
+
+import json
+
+import pytest
+
+from services import const, jsonrpc
+from services.gateway import listing, messages, results, server
+from services.gateway.host import UnknownTool
+from services.specs import ToolSpec
+
+META = const.META_PREFIX
+DECLARED = {f"{META}protocolVersion": const.MODERN_VERSION, f"{META}clientCapabilities": {}}
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "x-mcp-header": "City"}}}
+
+
+def spec(alias, **more):
+    return ToolSpec(id=1, server_id=1, name=alias, alias=alias, input_schema=SCHEMA, **more)
+
+
+class Tools:
+    """A host whose tools answer with their arguments once they are called."""
+
+    def __init__(self, *tools):
+        self.known = {tool.alias: tool for tool in tools or (spec("a__b"), spec("a__ask"))}
+        self.asked = []
+
+    def tools(self):
+        return reversed(self.known.values())
+
+    def call(self, name, arguments):
+        if name not in self.known:
+            raise UnknownTool(name)
+        self.asked.append(name)
+        if name == "a__ask":
+            return results.failed("This call requires approval.", "approval_required")
+        return name, arguments
+
+
+def post(value, headers=(), host=None):
+    """:return: status and message, with all calls made"""
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    exchange = server.exchange(body, dict(headers), host or Tools())
+    made = [
+        results.of_tool({"content": [{"type": "text", "text": json.dumps(call)}]})
+        for call in exchange.calls
+    ]
+    reply = exchange.reply(made)
+    return reply.status, reply.message
+
+
+def request(method, params=None, request_id=7):
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params or {}}
+
+
+def modern(method, params=None, headers=(), host=None, meta=DECLARED):
+    sent = request(method, {**(params or {}), "_meta": meta})
+    needed = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": method}
+    if "name" in (params or {}):
+        needed["mcp-name"] = params["name"]
+    given = {name: value for name, value in {**needed, **dict(headers)}.items() if value}
+    return post(sent, given, host)
+
+
+def code(answer):
+    return answer[0], answer[1]["error"]["code"]
+
+
+# ------------------------------------------------------------ legacy
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("2025-11-25", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+        ("2024-11-05", "2024-11-05"),
+        ("2031-01-01", "2025-11-25"),
+        (["2025-11-25"], "2025-11-25"),
+        (None, "2025-11-25"),
+    ],
+)
+def test_a_handshake_ends_with_a_version_that_is_spoken_here(asked, answered):
+    status, said = post(request("initialize", {"protocolVersion": asked}))
+    assert (status, said["id"]) == (200, 7)
+    result = said["result"]
+    assert result["protocolVersion"] == answered
+    assert result["capabilities"] == {"tools": {}} and result["serverInfo"]["name"]
+    assert "resultType" not in result
+
+
+def test_a_legacy_client_lists_and_calls():
+    header = {"mcp-protocol-version": "2025-11-25"}
+    assert post({"jsonrpc": "2.0", "method": "notifications/initialized"}, header) == (202, None)
+    assert post(request("ping"), header)[1]["result"] == {}
+    listed = post(request("tools/list"), header)[1]["result"]
+    assert [tool["name"] for tool in listed["tools"]] == ["a__ask", "a__b"]
+    assert listed.keys() == {"tools"}
+    called = request("tools/call", {"name": "a__b", "arguments": {"city": "台北"}}, "x")
+    status, said = post(called, header)
+    assert (status, said["id"]) == (200, "x")
+    assert "台北" in json.loads(said["result"]["content"][0]["text"])[1]["city"]
+    assert said["result"]["isError"] is False
+
+
+def test_what_a_legacy_client_may_not():
+    assert code(post(request("tools/call", {"name": "nope"}))) == (200, jsonrpc.INVALID_PARAMS)
+    for params in ({}, {"name": 1}, {"name": "a__b", "arguments": []}):
+        assert code(post(request("tools/call", params))) == (200, jsonrpc.INVALID_PARAMS)
+    for method in ("server/discover", "resources/list", "tools/delete"):
+        assert code(post(request(method))) == (200, jsonrpc.METHOD_NOT_FOUND)
+    unknown = post(request("tools/list"), {"mcp-protocol-version": "1900-01-01"})
+    assert code(unknown) == (400, jsonrpc.UNSUPPORTED_VERSION)
+    assert unknown[1]["error"]["data"]["requested"] == "1900-01-01"
+
+
+def test_a_refused_call_is_a_result_with_a_code():
+    host = Tools()
+    for said in (
+        post(request("tools/call", {"name": "a__ask"}), host=host)[1],
+        modern("tools/call", {"name": "a__ask"}, host=host)[1],
+    ):
+        result = said["result"]
+        assert result["isError"] and result["_meta"]["code"] == "approval_required"
+        assert result["content"][0]["text"] == "This call requires approval."
+    assert host.asked == ["a__ask"] * 2
+
+
+# ------------------------------------------------------------ modern
+
+
+def test_a_modern_client_needs_no_handshake():
+    status, said = modern("server/discover")
+    assert status == 200
+    found = said["result"]
+    assert found["supportedVersions"] == [const.MODERN_VERSION]
+    assert found["resultType"] == "complete" and found["_meta"][f"{META}serverInfo"]["name"]
+    assert found["ttlMs"] >= 0 and found["cacheScope"] == "private"
+    listed = modern("tools/list")[1]["result"]
+    assert listed["resultType"] == "complete" and listed["cacheScope"] == "private"
+    called = modern("tools/call", {"name": "a__b", "arguments": {}})[1]["result"]
+    assert called["resultType"] == "complete" and not called["isError"]
+    for method in ("initialize", "ping", "subscriptions/listen"):
+        assert code(modern(method)) == (404, jsonrpc.METHOD_NOT_FOUND)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"mcp-protocol-version": None},
+        {"mcp-protocol-version": "2025-11-25"},
+        {"mcp-protocol-version": "2026-07-28, 2026-07-28"},
+        {"mcp-method": None},
+        {"mcp-method": "tools/list"},
+        {"mcp-method": "Tools/call"},
+        {"mcp-name": None},
+        {"mcp-name": "a__ask"},
+        {"mcp-name": "=?base64?!?="},
+        {"mcp-name": "台北"},
+    ],
+)
+def test_headers_say_what_the_body_says(headers):
+    host = Tools()
+    answer = modern("tools/call", {"name": "a__b"}, headers, host)
+    assert code(answer) == (400, jsonrpc.HEADER_MISMATCH)
+    assert answer[1]["id"] == 7 and host.asked == []
+
+
+@pytest.mark.parametrize("written", ["=?base64?YV9fYg==?=", " a__b \t"])
+def test_a_name_may_be_encoded_and_padded(written):
+    assert "result" in modern("tools/call", {"name": "a__b"}, {"mcp-name": written})[1]
+
+
+@pytest.mark.parametrize("missing", DECLARED)
+def test_a_modern_request_says_who_it_is(missing):
+    meta = {name: value for name, value in DECLARED.items() if name != missing}
+    assert code(modern("tools/list", meta=meta)) == (400, jsonrpc.INVALID_PARAMS)
+
+
+def test_another_revision_is_told_the_one_that_is_spoken():
+    later = "2027-01-01"
+    meta = {**DECLARED, f"{META}protocolVersion": later}
+    answer = modern("tools/list", headers={"mcp-protocol-version": later}, meta=meta)
+    assert code(answer) == (400, jsonrpc.UNSUPPORTED_VERSION)
+    assert answer[1]["error"]["data"] == {
+        "supported": [const.MODERN_VERSION],
+        "requested": later,
+    }
+    old = {**DECLARED, f"{META}protocolVersion": "2025-11-25"}
+    answer = modern("tools/list", headers={"mcp-protocol-version": "2025-11-25"}, meta=old)
+    assert code(answer) == (400, jsonrpc.UNSUPPORTED_VERSION)
+
+
+# ------------------------------------------------------------ messages
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        (b"", 400, jsonrpc.PARSE_ERROR),
+        (b"{", 400, jsonrpc.PARSE_ERROR),
+        (b"\xff", 400, jsonrpc.PARSE_ERROR),
+        (b"[" * 100_000, 400, jsonrpc.PARSE_ERROR),
+        (b"7", 400, jsonrpc.INVALID_REQUEST),
+        (b"{}", 400, jsonrpc.INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', 400, jsonrpc.INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": ""}', 400, jsonrpc.INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', 400, jsonrpc.INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', 400, jsonrpc.INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', 400, jsonrpc.INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', 400, -32600),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', 400, jsonrpc.INVALID_REQUEST),
+        (b'{"a": ' + b"[" * 150 + b"]" * 150 + b"}", 400, jsonrpc.INVALID_REQUEST),
+        (b'["' + b"x" * messages.MAX_BODY + b'"]', 413, jsonrpc.INVALID_REQUEST),
+        (b"[" + b"0," * 200_000 + b"0]", 413, jsonrpc.INVALID_REQUEST),
+    ],
+)
+def test_a_body_that_is_no_message(body, status, error):
+    host = Tools()
+    assert code(post(body, host=host)) == (status, error)
+    assert not host.asked
+
+
+def test_an_error_bears_the_id_where_there_is_one():
+    assert post({"jsonrpc": "2.0", "id": "x", "method": 1})[1]["id"] == "x"
+    assert "id" not in post({"jsonrpc": "2.0", "id": ["x"], "method": "ping"})[1]
+    assert "id" not in post({"jsonrpc": "2.0", "id": "x" * 1_000, "method": "ping"})[1]
+
+
+def test_batches_are_of_one_revision():
+    calls = [request("tools/call", {"name": name}, name) for name in ("a__b", "a__ask", "nope")]
+    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    status, said = post([calls[0], initialized, *calls[1:], 5])
+    assert status == 200
+    assert [one.get("id") for one in said] == ["a__b", "a__ask", "nope", None]
+    assert ["result" in one for one in said] == [True, True, False, False]
+    assert post([initialized, initialized]) == (202, None)
+    for version in ("2025-06-18", "2025-11-25", const.MODERN_VERSION):
+        refused = post(calls, {"mcp-protocol-version": version})
+        assert code(refused) == (400, jsonrpc.INVALID_REQUEST)
+    for batch in ([], calls * 7, [request("initialize")]):
+        assert code(post(batch)) == (400, jsonrpc.INVALID_REQUEST)
+
+
+# ------------------------------------------------------------ lists
+
+
+def test_a_list_is_read_page_by_page_in_one_order(monkeypatch):
+    monkeypatch.setattr(listing, "PAGE", 3)
+    host = Tools(*(spec(f"s__{number:02}") for number in range(8)))
+    seen, cursor = [], None
+    for _ in range(3):
+        params = {"cursor": cursor} if cursor else {}
+        found = modern("tools/list", params, host=host)[1]["result"]
+        seen += [tool["name"] for tool in found["tools"]]
+        cursor = found.get("nextCursor")
+        host.known.pop("s__01", None)  # gone between two pages: none is left out
+    assert seen == [f"s__{number:02}" for number in range(8)] and cursor is None
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "invalid-cursor", "YWZ0ZXI6", 3, {}, "A" * 10_000])
+def test_a_cursor_is_one_that_was_given_out(cursor):
+    answer = code(post(request("tools/list", {"cursor": cursor})))
+    assert answer == (200, jsonrpc.INVALID_PARAMS)
+
+
+def test_a_page_has_a_size(monkeypatch):
+    monkeypatch.setattr(listing, "PAGE_WEIGHT", 10)
+    found = post(request("tools/list"))[1]["result"]
+    assert len(found["tools"]) == 1 and found["nextCursor"]
+
+
+def test_a_definition_holds_what_clients_can_read():
+    tool = spec(
+        "a__b",
+        title="B",
+        description="Does b",
+        output_schema={"type": "array"},
+        annotations={"readOnlyHint": True, "destructiveHint": "no", "x": 1},
+    )
+    for era, more in (("legacy", {}), ("modern", {"outputSchema": {"type": "array"}})):
+        assert listing.definition(tool, era) == {
+            "name": "a__b",
+            "title": "B",
+            "description": "Does b",
+            "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
+            "annotations": {"readOnlyHint": True},
+            **more,
+        }
+    bare = ToolSpec(id=1, server_id=1, name="b", alias="a__b")
+    assert listing.definition(bare, "legacy") == {
+        "name": "a__b",
+        "inputSchema": {"type": "object"},
+    }
+
+
+# ------------------------------------------------------------ results
+
+
+def test_only_parts_that_mcp_names_pass():
+    answer = {
+        "content": [
+            {"type": "text", "text": "a\u200b\U000e0041b", "_meta": {"x": 1}},
+            {"type": "text", "text": 5},
+            {"type": "image", "data": "AA==", "mimeType": "image/png", "annotations": "x"},
+            {"type": "resource", "resource": {"uri": "a://b", "text": "c", "more": 1}},
+            {"type": "resource", "resource": 5},
+            {"type": "video", "data": "AA=="},
+            {"type": ["text"]},
+            7,
+        ],
+        "structuredContent": [1],
+        "_meta": {"secret": 1},
+    }
+    result = results.of_tool(answer)
+    assert result["content"] == [
+        {"type": "text", "text": "ab"},
+        {"type": "text", "text": "[left out: text]"},
+        {"type": "image", "data": "AA==", "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "a://b", "text": "c"}},
+        {"type": "text", "text": "[left out: resource]"},
+        {"type": "text", "text": "[left out: video]"},
+        {"type": "text", "text": "[left out: something]"},
+        {"type": "text", "text": "[left out: something]"},
+    ]
+    assert result["structuredContent"] == [1] and "_meta" not in result
+    assert results.of_tool({"content": None, "isError": True}) == {"content": [], "isError": True}
+    many = results.of_tool({"content": [{"type": "text", "text": ""}] * 6_000})
+    assert len(many["content"]) == results.MAX_BLOCKS + 1
+
+
+def test_an_older_client_gets_no_newer_kind():
+    link = {"type": "resource_link", "uri": "a://b", "name": "b"}
+    audio = {"type": "audio", "data": "AA==", "mimeType": "audio/wav"}
+    result = results.of_tool({"content": [link, audio], "structuredContent": [1]})
+    for version, kinds in (
+        ("2025-11-25", ["resource_link", "audio"]),
+        ("2025-03-26", ["text", "audio"]),
+        ("2024-11-05", ["text", "text"]),
+    ):
+        shown = results.for_version(result, version)
+        assert [block["type"] for block in shown["content"]] == kinds
+        assert "structuredContent" not in shown
+    kept = results.for_version({**result, "structuredContent": {"a": 1}}, "2025-06-18")
+    assert kept["structuredContent"] == {"a": 1}
