@@ -10,7 +10,6 @@ from . import mcp_servers
 from . import mcp_checks
 from . import mcp_control
 from . import oauth
-from . import openapi
 from . import portal
 from . import portal_services
 from . import prompts_resources

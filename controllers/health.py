@@ -12,9 +12,20 @@ from ..services import packages
 from ..services.errors import SecretUnreadable
 from ..services.sandbox import seccomp
 from ..tools import mcp_switch, rehearsal, server_files, settings
+from .openapi_document import document
 
 
 class HealthController(http.Controller):
+    """Routes that nobody has to sign in for."""
+
+    @http.route(
+        "/api/mcp/openapi.json", type="woow_ai", auth="none", methods=["GET"], readonly=True
+    )
+    def openapi(self):
+        """The OpenAPI document of the routes; holds nothing of this database."""
+        version = get_manifest("woow_paas_platform")["version"]
+        return document(version, request.httprequest.url_root.rstrip("/"))
+
     @http.route("/api/ai/health", type="woow_ai", auth="none", methods=["GET"], readonly=True)
     def health(self):
         """Numbers for monitors: no names of people or servers, no addresses."""
