@@ -29,7 +29,7 @@ class ExecuteController(http.Controller):
         """One call: ``{success, content?, error?}``; what cannot be called at all is an error."""
         values = body("Call")
         process.runner()  # where no call can be made, none is written down
-        asked = _RequestedCall(values["toolName"], values["arguments"] or {})
+        asked = RequestedCall(values["toolName"], values["arguments"] or {})
         asked.resolve(_offered())
         if refused := asked.refusal():
             return request.dispatcher.handle_error(refused)
@@ -43,7 +43,7 @@ class ExecuteController(http.Controller):
         given = body("Calls")["calls"]
         if not 0 < len(given) <= MAX_CALLS:
             raise ApiError.invalid("calls", f"Send from 1 to {MAX_CALLS} calls.")
-        calls = [_RequestedCall(one["name"], one.get("arguments") or {}) for one in given]
+        calls = [RequestedCall(one["name"], one.get("arguments") or {}) for one in given]
         process.runner()
         offered = _offered()
         refused = {}
@@ -89,9 +89,9 @@ class ExecuteController(http.Controller):
             raise ApiError(
                 403, "forbidden", request.env._("Only a signed-in person can try a tool.")
             )
-        _check_mcp_is_on()
+        check_mcp_is_on()
         process.runner()
-        asked = _RequestedCall(tool.alias, arguments)
+        asked = RequestedCall(tool.alias, arguments)
         asked.take(tool, tool.alias)
         if refused := asked.refusal(is_confirmed=True):
             return request.dispatcher.handle_error(refused)
@@ -117,7 +117,7 @@ def _tried(result, lang):
     }
 
 
-def _check_mcp_is_on():
+def check_mcp_is_on():
     """:raises ApiError: nothing of MCP can be called"""
     if notice := mcp_switch.notice(request.env):
         raise ApiError(422, McpOff.code, notice)
@@ -127,10 +127,11 @@ def _offered():
     return request.env["ai.assistant"]._tools_of_caller()
 
 
-class _RequestedCall:
+class RequestedCall:
     """A call as it was requested.
 
     :ivar direct: the call to make, after `resolve`
+    :ivar refusal_code: says more than the status of a `refusal` by a decision: nobody was there to approve the call
     """
 
     def __init__(self, name, arguments):
@@ -138,6 +139,7 @@ class _RequestedCall:
         self.arguments = arguments
         self.tool = None
         self.direct = None
+        self.refusal_code = ""
 
     def resolve(self, offered):
         """Find the tool by its name.
@@ -145,7 +147,7 @@ class _RequestedCall:
         :param offered: the tools that the caller may be offered
         :raises ApiError: MCP is off, there is none, or several, see also `take`
         """
-        _check_mcp_is_on()
+        check_mcp_is_on()
         meant = offered._called(self.name)
         found = offered & meant
         if not found:
@@ -185,7 +187,8 @@ class _RequestedCall:
         if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
             wrong = sentences.translated(request.env, wrong)
             return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
-        if reason := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
+        if refusal := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
+            self.refusal_code, reason = refusal
             return self._refuse("denied", reason, ApiError(403, "denied", reason))
         return None
 

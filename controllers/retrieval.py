@@ -163,7 +163,8 @@ class _Direct:
         )
         if wrong := arguments.problem(call.arguments, spec.input_schema):
             return self._refuse(call, values, "invalid_args", wrong, 400, InvalidArguments.code)
-        if reason := tool._direct_call_refusal(call.arguments, action):
+        if refusal := tool._direct_call_refusal(call.arguments, action):
+            _code, reason = refusal
             return self._refuse(call, values, "denied", reason, 403, "denied")
         _logger.debug("Direct call %s of %s begins.", call.id, self.names)
         direct = direct_call.Direct(call, server.call_timeout, values)

@@ -280,7 +280,7 @@ class TestStrictestAssistant(RecallData, TurnByHandCase):
 
     def _may(self, user):
         tool = self.forecast.with_user(user)
-        return tool._direct_call_refusal({}) == ""
+        return not tool._direct_call_refusal({})
 
     def _another(self, **values):
         return self.assistant.copy({"name": "Other", **values})

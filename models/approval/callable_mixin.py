@@ -1,11 +1,12 @@
 import hashlib
 
-from odoo import fields, models
+from odoo import api, fields, models
 
 from ...services.approval import approval
 from ...services.sentence import _lt
 from ...tools import sentences
 
+DENIED, APPROVAL_REQUIRED = "denied", "approval_required"  # codes of a refusal without a chat
 BLOCKED = {
     "never": _lt("An administrator has blocked this call."),
     "person": _lt("A rule for this user blocks calls of this tool."),
@@ -92,6 +93,11 @@ class CallableMixin(models.AbstractModel):
             for assistant in assistants.sudo() or [assistants.browse()]
         )
 
+    @api.model
+    def _assistants_of_caller(self):
+        """The assistants that the current user may chat with."""
+        return self.env["ai.assistant"].sudo(False).search([("active", "=", True)])
+
     def _direct_call_refusal(self, arguments, action=None, *, is_confirmed=False):
         """The reason that forbids a call without a chat for the current user.
 
@@ -100,21 +106,21 @@ class CallableMixin(models.AbstractModel):
 
         :param action: the `action_type` by which the caller may make this very call, if there is one
         :param is_confirmed: the person has this very call in front of them and wants it: what asks, asked them
-        :return: a sentence, ``""`` if the call may be made
+        :return: code and sentence, None if the call may be made
         """
         if reason := self._switch_refusal():
-            return sentences.translated(self.env, reason)
-        assistants = self.env["ai.assistant"].sudo(False).search([("active", "=", True)])
+            return DENIED, sentences.translated(self.env, reason)
+        assistants = self._assistants_of_caller()
         if not action:  # which every assistant is offered in a chat about its record
             assistants = self._offered_by(assistants)
         decision = self._decision(arguments, assistants, self.env.user)
         if decision.policy == "never":
-            return sentences.translated(self.env, BLOCKED[decision.reason])
+            return DENIED, sentences.translated(self.env, BLOCKED[decision.reason])
         if decision.policy == "auto" or is_confirmed or (action and decision.reason == "unknown"):
-            return ""
+            return None
         if decision.grantable and self._is_allowed_for_good(self.env.user):
-            return ""
-        return self.env._(
+            return None
+        return APPROVAL_REQUIRED, self.env._(
             "This call requires approval. Allow the tool “always” in a chat, or make the call there."
         )
 

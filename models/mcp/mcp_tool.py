@@ -536,8 +536,7 @@ class McpTool(models.Model):
         server = tool.server_id
         if server.scope == "user":
             return server in server.with_context(active_test=False)._of_person_anywhere(user)
-        Assistant = self.env["ai.assistant"].with_user(user).sudo(False)
-        return bool(self._offered_by(Assistant.search([("active", "=", True)])))
+        return bool(self._offered_by(self.with_user(user)._assistants_of_caller()))
 
     def _offered_by(self, assistants):
         # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
