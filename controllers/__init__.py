@@ -4,6 +4,7 @@ from . import attachments
 from . import chat
 from . import decision
 from . import execute
+from . import gateway
 from . import ai_reply
 from . import health
 from . import mcp_servers

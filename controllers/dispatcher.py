@@ -6,11 +6,15 @@ from odoo.http import Json2Dispatcher, Response, request
 from ..models.base.ir_http import LANGUAGE_HEADER, CrossSite
 from ..runtime.web import api_error, client_line
 from ..runtime.web.api_error import ApiError
-from ..services import large, text
+from ..services import jsonrpc, large, text
 from ..services.errors import EngineError, ResultTooLarge
+from ..services.gateway import messages
 from .schemas import SCHEMAS, misfit
 
-MAX_BODY = 1024 * 1024  # bytes of one JSON body, where the route names no `max_body`
+MAX_BODY = messages.MAX_BODY  # bytes of one JSON body, where the route names no `max_body`
+NO_KEY = (
+    "Send an Odoo API key for MCP clients as a bearer token: AI settings, Keys and permissions."
+)
 
 
 class AiDispatcher(Json2Dispatcher):
@@ -74,6 +78,31 @@ class AiDispatcher(Json2Dispatcher):
 
     def _logged(self, exc):
         return api_error.logged(exc, api_error.request_reader(), self.request.httprequest.path)
+
+
+class McpDispatcher(AiDispatcher):
+    """Routes of ``type="woow_mcp"``: the body is JSON-RPC, which the route reads, and so are errors."""
+
+    routing_type = "woow_mcp"
+
+    def _read_json(self, http, env):
+        if http.mimetype != "application/json":
+            raise ApiError(415, "not_json", "Send the body as application/json.")
+
+    def handle_error(self, exc):
+        error = self._logged(exc)
+        if error.code == 401:
+            error.description = NO_KEY
+        return self.request.make_json_response(
+            rpc_error(error), headers=list(error.headers.items()), status=error.code
+        )
+
+
+def rpc_error(error, request_id=None):
+    """The JSON-RPC message of an `ApiError`, which stays in its `data`."""
+    code = jsonrpc.INVALID_REQUEST if error.code < 500 else jsonrpc.INTERNAL_ERROR
+    data = {**error.details, "code": error.error_code}
+    return jsonrpc.error(request_id, error.description, code, data)
 
 
 def body(name):

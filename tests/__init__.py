@@ -30,6 +30,7 @@ from . import test_error_sentences
 from . import test_execute_api
 from . import test_flat_cost
 from . import test_fleet
+from . import test_gateway
 from . import test_health
 from . import test_hoot
 from . import test_light_pages

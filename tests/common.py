@@ -7,15 +7,17 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
 import jsonschema
-from odoo import Command
+from odoo import Command, fields
 from odoo.addons.base.tests.common import HttpCase
 from odoo.tests import TransactionCase, new_test_user
 
 from ..controllers import openapi_document
+from ..models.base.res_users import MCP_SCOPE
 from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.turns.store import OdooStore
@@ -208,6 +210,22 @@ class ApiCase(HttpCase):
         headers = {"X-Woow-Language": "en_US"} if headers is None else headers
         path = "/api/ai/attachments"
         return self._call("POST", path, headers=headers, files={"file": (name, content)})
+
+    def _client_key(self, user, scope=MCP_SCOPE):
+        """A new key of this person, for MCP clients or for something else."""
+        keys = self.env["res.users.apikeys"].with_user(user).sudo()
+        key = keys._generate(scope, "test", fields.Datetime.now() + timedelta(days=1))
+        self.env.flush_all()
+        return key
+
+    def _rpc(self, key, method, params=None, **headers):
+        """A request of a legacy MCP client.
+
+        :return: (status, JSON or None)
+        """
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+        headers = {"Authorization": f"Bearer {key}", **headers}
+        return self._call("POST", "/mcp", message, headers)
 
     def _hold_against_document(self, method, path, status, data):
         """Every answer of the API is what its OpenAPI document says."""

@@ -15,7 +15,7 @@ from .recall_data import PLAN, RETRIEVAL, RecallData
 from .test_mcp_switch import switch
 
 READ, DESTROY = '{"readOnlyHint": true}', '{"destructiveHint": true}'
-DIRECT = ("execute-tool", "execute-tools", "proxy")
+DIRECT = ("execute-tool", "execute-tools", "proxy", "mcp client")
 ALL = (*DIRECT, "proxy by an action", "chat", "resume", "action in a chat")
 
 
@@ -193,6 +193,28 @@ class TestOneDecision(RecallData, TurnByHandCase):
         _status, answer = self._call("POST", "/api/mcp/execute-tools", {"calls": [call]})
         (result,) = answer["results"]
         return "run" if result["success"] else self._refused(result["code"], result["error"])
+
+    def _by_mcp_client(self, change):
+        """A client is shown what it may call at all."""
+        self.planning.active = False
+        name = self.plan.with_user(self.person).alias
+        change()
+        key = self._client_key(self.person)
+        _status, listed = self._rpc(key, "tools/list")
+        is_listed = name in [tool["name"] for tool in listed["result"]["tools"]]
+        _status, answer = self._rpc(key, "tools/call", {"name": name, "arguments": self.arguments})
+        if "error" in answer:
+            self.assertFalse(is_listed)
+            return "never"
+        result = answer["result"]
+        if not result["isError"]:
+            self.assertTrue(is_listed)
+            return "run"
+        code, sentence = result["_meta"]["code"], result["content"][0]["text"]
+        if code == "approval_required":
+            self.assertTrue(is_listed)
+            code = "denied"
+        return self._refused(code, sentence)
 
     def _by_proxy(self, change):
         self.planning.active = False

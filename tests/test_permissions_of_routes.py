@@ -273,6 +273,7 @@ ELSEWHERE = {
     "/api/ai/turns/<int:turn_id>/decision": "test_approval",
     "/api/ai/turns/<int:turn_id>/rehearsal": "test_records_cards",
     "/api/ai/turns/<int:turn_id>/stream": "e2e/test_stream",
+    "/mcp": "test_gateway",
     "/metrics": "test_metrics",
     "/my/ai/sign-ins/forget": "test_sign_in",
     "/my/services/<int:service_id>/members": "test_members",

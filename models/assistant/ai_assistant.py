@@ -351,6 +351,12 @@ class AiAssistant(models.Model):
             tools |= assistant._system_tools()
         return tools
 
+    @api.model
+    def _tools_of_client(self):
+        """The tools that an MCP client of the current user is shown: those of `_tools_of_caller` that it could call."""
+        tools = self._tools_of_caller()
+        return tools - tools._never_run_for_caller()
+
     def _tools_for_caller(self, person, service):
         """Tools that a program of this person is offered: those of a new chat about this service, or about none."""
         offered = self._offered_mcp_servers(person, service)

@@ -11,6 +11,7 @@ from werkzeug.exceptions import Forbidden
 
 from ...services import text
 from ...tools import db, host
+from .res_users import MCP_SCOPE
 
 _logger = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class IrHttp(models.AbstractModel):
         try:
             return super()._authenticate_explicit(auth)
         except AccessDenied as denied:
-            if auth == "woow_ai" and isinstance(denied.__context__, psycopg2.Error):
+            if auth in ("woow_ai", "woow_mcp") and isinstance(denied.__context__, psycopg2.Error):
                 raise denied.__context__ from None
             raise
 
@@ -90,15 +91,8 @@ class IrHttp(models.AbstractModel):
         `EventSource`, so this is our own.
         """
         headers = request.httprequest.headers
-        if match := re.match(r"^bearer\s+(\S+)$", headers.get("Authorization", ""), re.IGNORECASE):
-            # "rpc" stands for global keys, as in Odoo's own bearer authentication
-            uid = request.env["res.users.apikeys"]._check_credentials(
-                scope="rpc", key=match.group(1)
-            )
-            if not uid:
-                raise AccessDenied
-            request.update_env(user=uid)
-            request.session.can_save = False
+        # "rpc" stands for global keys, as in Odoo's own bearer authentication
+        if cls._woow_sign_in_by_key("rpc"):
             return
         if request.env.uid in [None, *cls._get_public_users()]:
             raise AccessDenied
@@ -107,6 +101,33 @@ class IrHttp(models.AbstractModel):
         # A page of the portal has a language of its own, which is not always that of its person.
         if lang := request.env["res.lang"]._get_code(headers.get(LANGUAGE_HEADER, "")):
             request.update_context(lang=lang)
+
+    @classmethod
+    def _auth_method_woow_mcp(cls):
+        """An Odoo API key for MCP clients, and nothing else: no session, so no page can call with one."""
+        if not _is_same_origin(request.httprequest.headers):
+            raise CrossSite
+        if not cls._woow_sign_in_by_key(MCP_SCOPE):
+            raise AccessDenied
+
+    @classmethod
+    def _woow_sign_in_by_key(cls, scope):
+        """Let the request be that of the owner of its bearer token.
+
+        :param scope: of the key, or it has none
+        :return: False, and nothing is done, without such a token
+        :raises AccessDenied: the key is not valid, or not for this
+        """
+        authorization = request.httprequest.headers.get("Authorization", "")
+        match = re.match(r"^bearer\s+(\S+)$", authorization, re.IGNORECASE)
+        if not match:
+            return False
+        uid = request.env["res.users.apikeys"]._check_credentials(scope=scope, key=match.group(1))
+        if not uid or uid in cls._get_public_users():
+            raise AccessDenied
+        request.update_env(user=uid)
+        request.session.can_save = False
+        return True
 
     @classmethod
     def _handle_error(cls, exception):

@@ -3,6 +3,8 @@ from odoo import fields, models
 
 from ...tools.refusals import BadInput
 
+MCP_SCOPE = "mcp"  # of the API keys of MCP clients (res.users.apikeys)
+
 
 class ResUsers(models.Model):
     _inherit = "res.users"

@@ -538,6 +538,22 @@ class McpTool(models.Model):
             return server in server.with_context(active_test=False)._of_person_anywhere(user)
         return bool(self._offered_by(self.with_user(user)._assistants_of_caller()))
 
+    def _never_run_for_caller(self):
+        """Tools among these of which every call of the current user without a chat is denied, whatever its arguments:
+        an assistant that offers the tool blocks it."""
+        assistants, groups = self._assistants_of_caller(), {}
+        for tool in self:
+            for assistant in tool._offered_by(assistants) or [assistants.browse()]:
+                groups.setdefault(assistant, []).append(tool.id)
+        # sudo: mcp_tool, approval_rule - policies, read to decide and not shown
+        tools = self.sudo()
+        return tools.browse().union(
+            *(
+                tools.browse(ids)._blocked_for(assistant, self.env.user)
+                for assistant, ids in groups.items()
+            )
+        )
+
     def _offered_by(self, assistants):
         # sudo: mcp_tool, ai.assistant - reads servers and switches to decide, shows nothing of them
         tool = self.sudo()

@@ -53,13 +53,15 @@ class AfterCommit(Waiting):
     :param work: returns (data, status), or raises
     :param turn_away: runs with a sentence instead of `work` where there is no slot for it
     :param reader: of errors, where it is more than a user
+    :param fail: ``fail(ApiError)`` gives (data, status) of a route that has errors of its own form
     """
 
-    def __init__(self, env, work, turn_away=None, reader=None):
+    def __init__(self, env, work, turn_away=None, reader=None, fail=None):
         super().__init__(env, work, headers={"Content-Type": "application/json; charset=utf-8"})
         self._path = request.httprequest.path
         self._when_turned_away = turn_away
         self._reader = reader or self._reader
+        self._form = fail
 
     def _answer(self):
         try:
@@ -75,9 +77,9 @@ class AfterCommit(Waiting):
         self._fail(error)
 
     def _fail(self, error):
-        self.status_code = error.code
         self.headers.extend(error.headers)
-        self._set(error.body())
+        data, self.status_code = self._form(error) if self._form else (error.body(), error.code)
+        self._set(data)
 
     def _set(self, data):
         self.data = json.dumps(text.storable(data), ensure_ascii=False, default=json_default)

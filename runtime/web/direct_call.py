@@ -47,10 +47,11 @@ def respond(env, direct, answer):
     return respond_all(env, [direct], lambda executed: answer(executed[0]))
 
 
-def respond_all(env, directs, answer):
+def respond_all(env, directs, answer, fail=None):
     """Make calls side by side, see `respond`.
 
     :param answer: gets what became of each, in their order
+    :param fail: see `AfterCommit`
     """
     dbname, uid = env.cr.dbname, env.uid
     for direct in directs:
@@ -60,7 +61,7 @@ def respond_all(env, directs, answer):
         denied = CallResult(outcome="denied", text=sentence, display=sentence)
         _close(dbname, {direct.call.id: denied for direct in directs})
 
-    return AfterCommit(env, lambda: answer(make(dbname, uid, directs)), turn_away)
+    return AfterCommit(env, lambda: answer(make(dbname, uid, directs)), turn_away, fail=fail)
 
 
 def record(env, call, values=None, result=None):

@@ -20,6 +20,7 @@ PATHS = (
     "/api/mcp/",
     "/api/sessions/",
     "/api/agent-retrieval/",
+    "/mcp",
     "/metrics",
 )
 

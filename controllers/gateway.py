@@ -1,0 +1,108 @@
+"""MCP endpoint: Odoo as an MCP server, for the clients of people who have a key."""
+
+import functools
+from dataclasses import replace
+
+from odoo import http
+from odoo.http import request
+
+from ..models.approval.callable_mixin import APPROVAL_REQUIRED
+from ..runtime import process
+from ..runtime.web import api_error, direct_call
+from ..runtime.web.api_error import ApiError
+from ..services import jsonrpc, text
+from ..services.errors import EngineError
+from ..services.gateway import results, server
+from ..services.gateway.host import UnknownTool
+from .execute import RequestedCall, check_mcp_is_on
+
+ROUTE = {"type": "woow_mcp", "auth": "woow_mcp"}
+
+
+class GatewayController(http.Controller):
+    @http.route("/mcp", methods=["POST"], **ROUTE)
+    def post(self):
+        """One JSON-RPC message, or a batch where its revision has them; the answer is JSON, never a stream."""
+        sent = request.httprequest
+        headers = {name.lower(): value for name, value in sent.headers.items()}
+        body = sent.get_data() if sent.content_length else b""
+        exchange = server.exchange(body, headers, _Tools(request.env))
+        if not exchange.calls:
+            return _response(exchange.reply(()))
+
+        def answer(made):
+            reply = exchange.reply(made)
+            return reply.message, reply.status
+
+        return direct_call.respond_all(
+            request.env,
+            exchange.calls,
+            lambda executed: answer([_result(one) for one in executed]),
+            lambda error: answer([_failed(error)] * len(exchange.calls)),
+        )
+
+    @http.route("/mcp", methods=["GET", "DELETE"], **ROUTE)
+    def other(self):
+        """There is neither a stream to listen to nor a session to end."""
+        said = jsonrpc.error(None, "Send requests as POST.", jsonrpc.INVALID_REQUEST)
+        return request.make_json_response(said, headers=[("Allow", "POST")], status=405)
+
+
+class _Tools:
+    """The `services.gateway.host.Host` of the current user: what `POST /api/mcp/execute-tool` lets this user call."""
+
+    def __init__(self, env):
+        self.env = env
+
+    @functools.cached_property
+    def offered(self):
+        return self.env["ai.assistant"]._tools_of_client()
+
+    def tools(self):
+        """Hints of a server that nobody trusts stay here: a client would take them for those of this Odoo."""
+        trusted = {tool.id for tool in self.offered if tool.server_id.trust_level != "none"}
+        return [
+            spec if spec.id in trusted else replace(spec, annotations={})
+            for spec in self.offered._tool_specs()
+        ]
+
+    def call(self, name, arguments):
+        try:
+            check_mcp_is_on()
+            tool = self._tool(name)
+            process.runner()
+            requested = RequestedCall(name, text.storable(arguments))
+            requested.take(tool, name)
+        except (ApiError, EngineError) as error:
+            return _failed(api_error.of(error, api_error.request_reader()))
+        if refused := requested.refusal():
+            code = requested.refusal_code
+            return _failed(refused, code if code == APPROVAL_REQUIRED else None)
+        return requested.direct
+
+    def _tool(self, alias):
+        for tool, known in self._aliases.items():
+            if known == alias:
+                return tool
+        raise UnknownTool
+
+    @functools.cached_property
+    def _aliases(self):
+        return self.offered._aliases()
+
+
+def _result(executed):
+    if executed.raw is not None:
+        return results.of_tool(executed.raw)
+    code = getattr(executed.error, "code", executed.result.outcome)
+    return results.failed(executed.result.text, code)
+
+
+def _failed(error, code=None):
+    return results.failed(error.description, code or error.error_code)
+
+
+def _response(reply):
+    if reply.message is None:
+        return request.make_response("", status=reply.status)
+    return request.make_json_response(reply.message, status=reply.status)

@@ -1,0 +1,264 @@
+"""Odoo as an MCP server, from outside: who reaches what at /mcp, and with which key."""
+
+import json
+from datetime import timedelta
+from unittest.mock import patch
+
+from odoo import fields
+from odoo.tests import tagged
+
+from ..runtime.web import slots
+from ..services import const, jsonrpc
+from ..services.gateway import messages
+from ..services.testing.fake_tools import text
+from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
+
+TAIPEI = {"name": "weather__forecast", "arguments": {"city": "Taipei"}}
+META = const.META_PREFIX
+
+
+async def _forecast(call):
+    return text(f"Sunny in {call.arguments.get('city', '')}.")
+
+
+class GatewayCase(AiHttpCase):
+    def setUp(self):
+        super().setUp()
+        self.key = self._client_key(self.member)
+
+    def _served(self):
+        """The servers of the tests answer; each request that reaches them is in `headers`."""
+        fake = self.enterContext(served_mcp())
+        schema = json.loads(SCHEMA)
+        fake.tools |= dict.fromkeys(("forecast", "alerts", "run_flow"), (_forecast, schema))
+        (self.server | self.user_server).url = fake.url
+        self.env.flush_all()
+        return fake
+
+    def _names(self, key=None):
+        status, said = self._rpc(key or self.key, "tools/list")
+        self.assertEqual(status, 200, said)
+        return [tool["name"] for tool in said["result"]["tools"]]
+
+    def _result(self, params=TAIPEI, key=None):
+        status, said = self._rpc(key or self.key, "tools/call", params)
+        self.assertEqual(status, 200, said)
+        return said["result"]
+
+    def _rows(self):
+        self.env.invalidate_all()
+        return self.env["woow_paas_platform.tool_call"].search(
+            [("user_id", "=", self.member.id), ("turn_id", "=", False)], order="id"
+        )
+
+
+@tagged("post_install", "-at_install")
+class TestGateway(GatewayCase):
+    # ------------------------------------------------------------ tools
+
+    def test_a_client_lists_and_calls(self):
+        fake = self._served()
+        status, said = self._rpc(self.key, "initialize", {"protocolVersion": "2025-06-18"})
+        self.assertEqual((status, said["result"]["protocolVersion"]), (200, "2025-06-18"))
+        self.assertEqual(self._names(), ["flows__run_flow", "weather__alerts", "weather__forecast"])
+        self.assertEqual(
+            self._result(),
+            {"content": [{"type": "text", "text": "Sunny in Taipei."}], "isError": False},
+        )
+        row = self._rows()
+        self.assertEqual((row.outcome, row.tool_id), ("ok", self.forecast))
+        self.assertNotIn(self.key, str(fake.headers), "no server sees the key of the client")
+
+    def test_a_modern_client_lists_and_calls(self):
+        self._served()
+        meta = {f"{META}protocolVersion": const.MODERN_VERSION, f"{META}clientCapabilities": {}}
+
+        def ask(method, params=(), **headers):
+            named = {"Mcp-Name": TAIPEI["name"]} if method == "tools/call" else {}
+            given = {"MCP-Protocol-Version": const.MODERN_VERSION, "Mcp-Method": method}
+            sent = {**dict(params), "_meta": meta}
+            return self._rpc(self.key, method, sent, **{**given, **named, **headers})
+
+        status, said = ask("server/discover")
+        self.assertEqual((status, said["result"]["supportedVersions"]), (200, ["2026-07-28"]))
+        listed = ask("tools/list")[1]["result"]
+        self.assertEqual((listed["resultType"], listed["cacheScope"]), ("complete", "private"))
+        called = ask("tools/call", TAIPEI)[1]["result"]
+        self.assertEqual(
+            (called["resultType"], called["content"][0]["text"]), ("complete", "Sunny in Taipei.")
+        )
+        for headers in ({"Mcp-Method": "ping"}, {"Mcp-Name": "weather__alerts"}):
+            status, said = ask("tools/call", TAIPEI, **headers)
+            self.assertEqual((status, said["error"]["code"]), (400, jsonrpc.HEADER_MISMATCH))
+        self.assertEqual(ask("ping")[0], 404)
+        self.assertEqual(len(self._rows()), 1)
+
+    def test_everybody_has_the_tools_of_their_own_chats(self):
+        for user, flows in ((self.guest, True), (self.stranger, False), (self.internal, False)):
+            with self.subTest(user=user.login):
+                key = self._client_key(user)
+                self.assertEqual("flows__run_flow" in self._names(key), flows)
+                status, said = self._rpc(key, "tools/call", {"name": "flows__run_flow"})
+                is_unknown = said.get("error", {}).get("code") == jsonrpc.INVALID_PARAMS
+                self.assertEqual((status, is_unknown), (200, not flows), said)
+        self.assistant.group_ids = self.env.ref("base.group_system")
+        self.env.flush_all()
+        self.assertEqual(self._names(), ["flows__run_flow"])
+
+    def test_no_other_name_is_a_tool(self):
+        for name in ("forecast", "weather.forecast", "Weather__forecast", "", "x" * 10_000):
+            status, said = self._rpc(self.key, "tools/call", {"name": name})
+            self.assertEqual((status, said["error"]["code"]), (200, jsonrpc.INVALID_PARAMS))
+        self.assertFalse(self._rows())
+
+    def test_what_nobody_approves_is_refused_with_a_sentence(self):
+        fake = self._served()
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        self.assertIn("weather__forecast", self._names())
+        result = self._result()
+        self.assertTrue(result["isError"])
+        self.assertEqual(result["_meta"]["code"], "approval_required")
+        self.assertIn("requires approval", result["content"][0]["text"])
+        self.assertEqual((fake.calls, self._rows().outcome), ([], "denied"))
+
+    def test_what_never_runs_is_neither_listed_nor_called(self):
+        self.forecast.approval_policy = "never"
+        self.env["woow_paas_platform.approval_rule"].create(
+            {"tool_id": self.alerts.id, "policy": "never", "assistant_id": self.assistant.id}
+        )
+        self.env["woow_paas_platform.person_rule"].create(
+            {"server_id": self.user_server.id, "policy": "never", "user_ids": [self.member.id]}
+        )
+        self.env.flush_all()
+        self.assertEqual(self._names(), [])
+        for name in ("weather__forecast", "weather__alerts", "flows__run_flow"):
+            _status, said = self._rpc(self.key, "tools/call", {"name": name})
+            self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+        self.assertEqual(self._names(self._client_key(self.guest)), ["flows__run_flow"])
+
+    def test_a_rule_that_not_every_call_meets_is_told_by_the_call(self):
+        self.env["woow_paas_platform.approval_rule"].create(
+            {"tool_id": self.forecast.id, "policy": "never", "condition": "city == 'Taipei'"}
+        )
+        self.env.flush_all()
+        self.assertIn("weather__forecast", self._names())
+        self.assertEqual(self._result()["_meta"]["code"], "denied")
+
+    def test_switches_count_at_once(self):
+        for change in (
+            lambda: self.forecast.write({"active": False}),
+            lambda: self.server.write({"active": False}),
+            lambda: self.assistant.write({"mcp_tool_disabled_ids": [(4, self.forecast.id)]}),
+            lambda: self.forecast.sudo().write({"review_state": "changed"}),
+        ):
+            with self.subTest(), self.env.cr.savepoint() as savepoint:
+                change()
+                self.env.flush_all()
+                self.assertNotIn("weather__forecast", self._names())
+                _status, said = self._rpc(self.key, "tools/call", TAIPEI)
+                self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+                savepoint.close(rollback=True)
+
+    def test_a_fault_is_a_result_that_a_model_can_read(self):
+        self.server.url = "http://127.0.0.1:9/mcp"
+        self.env.flush_all()
+        wrong = {"name": "weather__forecast", "arguments": {"city": 5}}
+        for params, code in ((TAIPEI, "connect_failed"), (wrong, "invalid_arguments")):
+            result = self._result(params)
+            self.assertTrue(result["isError"] and result["content"][0]["text"].endswith("."))
+            self.assertEqual(result["_meta"]["code"], code)
+        with patch.object(slots, "per_person", lambda: 0):
+            self.assertEqual(self._result()["_meta"]["code"], "too_many_waits")
+        self.assertEqual(self._rows().mapped("outcome"), ["error", "invalid_args", "denied"])
+
+    def test_hints_of_a_server_that_nobody_trusts_are_not_passed_on(self):
+        self.forecast.sudo().annotations = ADDS
+        self.env.flush_all()
+
+        def hints():
+            _status, said = self._rpc(self.key, "tools/list")
+            (tool,) = [t for t in said["result"]["tools"] if t["name"] == "weather__forecast"]
+            return tool.get("annotations")
+
+        self.assertIsNone(hints())
+        self.server.trust_level = "annotations"
+        self.env.flush_all()
+        self.assertEqual(hints(), json.loads(ADDS))
+
+    # ------------------------------------------------------------ who comes in
+
+    def test_only_a_key_for_clients_opens(self):
+        self.public.active = True
+        of_nobody = self._client_key(self.public)
+        for key in (self._client_key(self.member, "rpc"), "0123456789abcdef", "x", of_nobody):
+            self.assertEqual(self._rpc(key, "ping")[0], 401)
+        self.assertEqual(self._rpc(self._client_key(self.internal), "ping")[0], 200)
+        for path in ("/api/ai/assistants", "/api/ai/grants"):
+            answer = self._call("GET", path, headers={"Authorization": f"Bearer {self.key}"})
+            self.assertEqual(answer[0], 401, "a key for clients opens nothing else")
+
+    def test_a_session_is_no_key(self):
+        self._sign_in(self.member)
+        for method in ("POST", "GET", "DELETE"):
+            answer = self.opener.request(method, f"{self.base_url()}/mcp", json={}, timeout=20)
+            self.assertEqual(answer.status_code, 401)
+            self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+            self.assertEqual(answer.json()["error"]["data"]["code"], "unauthenticated")
+
+    def test_a_key_that_is_over_opens_no_more(self):
+        self.assertEqual(self._rpc(self.key, "ping")[0], 200)
+        self.member.active = False
+        self.env.flush_all()
+        self.assertEqual(self._rpc(self.key, "ping")[0], 401)
+        self.member.active = True
+        self.env.flush_all()
+        self.assertEqual(self._rpc(self.key, "ping")[0], 200)
+        self.env.cr.execute(
+            "UPDATE res_users_apikeys SET expiration_date = %s WHERE user_id = %s",
+            (fields.Datetime.now() - timedelta(hours=1), self.member.id),
+        )
+        self.assertEqual(self._rpc(self.key, "ping")[0], 401)
+
+    def test_a_page_of_another_site_comes_not_in(self):
+        for headers in ({"Origin": "https://evil.example.com"}, {"Sec-Fetch-Site": "cross-site"}):
+            status, said = self._rpc(self.key, "ping", **headers)
+            self.assertEqual((status, said["error"]["data"]["code"]), (403, "cross_site"))
+        self.assertEqual(self._rpc(self.key, "ping", Origin=self.base_url())[0], 200)
+
+    def test_what_is_no_post_of_json(self):
+        authorized = {"Authorization": f"Bearer {self.key}"}
+        for method in ("GET", "DELETE"):
+            answer = self.opener.request(
+                method, f"{self.base_url()}/mcp", headers=authorized, timeout=20
+            )
+            self.assertEqual((answer.status_code, answer.headers["Allow"]), (405, "POST"))
+        for body, kind, status in (
+            (b"{}", "text/plain", 415),
+            (b"", "application/json", 400),
+            (b"{", "application/json", 400),
+            (b'{"jsonrpc": "2.0", "method": "notifications/x"}', "application/json", 202),
+            (b" " * (messages.MAX_BODY + 1), "application/json", 413),
+        ):
+            with self.subTest(body=body[:50]):
+                answer = self.opener.post(
+                    f"{self.base_url()}/mcp",
+                    data=body,
+                    headers={**authorized, "Content-Type": kind},
+                    timeout=20,
+                )
+                self.assertEqual(answer.status_code, status)
+                if status != 202:
+                    self.assertEqual(answer.json()["jsonrpc"], "2.0")
+
+    def test_a_batch_makes_its_calls_side_by_side(self):
+        self._served()
+        batch = [
+            {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            for number, params in enumerate([TAIPEI, {"name": "nope"}, TAIPEI])
+        ]
+        status, said = self._call("POST", "/mcp", batch, {"Authorization": f"Bearer {self.key}"})
+        self.assertEqual(status, 200, said)
+        self.assertEqual([one["id"] for one in said], [0, 1, 2])
+        self.assertEqual(["result" in one for one in said], [True, False, True])
+        self.assertEqual(self._rows().mapped("outcome"), ["ok", "ok"])
