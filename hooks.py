@@ -44,6 +44,7 @@ def uninstall_hook(env):
     Assistants' contacts that something else needs are archived instead.
     """
     from .models.base.discuss_channel import CONVERSATION  # noqa: PLC0415 not on a Python that is too old
+    from .models.base.res_users import MCP_SCOPE  # noqa: PLC0415
     from .tools.limits import PREFIX  # noqa: PLC0415
 
     env = env(context={**env.context, "active_test": False})
@@ -54,6 +55,7 @@ def uninstall_hook(env):
     compiled = [("url", "=like", "/web/assets/%/woow_paas_platform.%")]  # for a page that was shown
     env["ir.attachment"].search(compiled).unlink()
     env["ir.attachment"].search([("woow_unsent_by_id", "!=", False)]).unlink()
+    env["res.users.apikeys"].sudo().search([("scope", "=", MCP_SCOPE)]).unlink()
     own = Domain("model_id", "=like", "woow_paas_platform.%")
     env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
     env["ai.assistant"].search([]).unlink()

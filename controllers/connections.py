@@ -1,8 +1,9 @@
-"""Personal keys for system servers."""
+"""Personal keys: for system servers, and for the person's own MCP clients."""
 
 from odoo import http
 from odoo.http import request
 
+from ..models.base.res_users import KEY_DAYS
 from ..runtime.web.api_error import ApiError
 from .chat import READ, ROUTE
 from .dispatcher import body
@@ -43,4 +44,29 @@ class ConnectionController(http.Controller):
         if not found:
             raise ApiError.not_found(request.env._("You have no key for this MCP server."))
         found.unlink()
+        return request.make_response("", status=204)
+
+    @http.route("/api/mcp/keys", **READ)
+    def keys(self):
+        """The caller's keys for MCP clients, with the address at which these clients reach Odoo."""
+        return {
+            "keys": request.env.user._woow_mcp_keys(),
+            "days": [*KEY_DAYS],
+            "url": f"{request.httprequest.url_root}mcp",
+        }
+
+    @http.route("/api/mcp/keys", methods=["POST"], **ROUTE)
+    def make_key(self):
+        """A new key, which is shown this once. One key is not enough to make another."""
+        values = body("NewClientKey")
+        if request.session.uid != request.env.uid:
+            raise ApiError(
+                403, "forbidden", request.env._("Only a signed-in person can make a key.")
+            )
+        key = request.env.user._make_woow_mcp_key(**values)
+        return request.make_json_response({"key": key}, status=201)
+
+    @http.route("/api/mcp/keys/<int:key_id>", methods=["DELETE"], **ROUTE)
+    def revoke_key(self, key_id):
+        request.env.user._revoke_woow_mcp_key(key_id)
         return request.make_response("", status=204)

@@ -91,6 +91,15 @@ OPERATIONS = {
     ),
     ("put", CONNECTED): ("Add or replace the caller's key", "Key", 200, "Connection", ()),
     ("delete", CONNECTED): ("Delete the caller's key", "", 204, "", ()),
+    ("get", "/api/mcp/keys"): ("The caller's keys for MCP clients", "", 200, "ClientKeys", ()),
+    ("post", "/api/mcp/keys"): (
+        "Make a key for MCP clients (a signed-in person)",
+        "NewClientKey",
+        201,
+        "MadeClientKey",
+        (),
+    ),
+    ("delete", "/api/mcp/keys/{key_id}"): ("Revoke a key for MCP clients", "", 204, "", ()),
     ("get", "/api/mcp/export"): (
         "Servers as mcpServers JSON, with placeholders for secrets",
         "",

@@ -369,6 +369,17 @@ SCHEMAS = {
     "Connections": _object({"connections": _list(ref("Connection"))}),
     "Connection": _object(CONNECTION),
     "Key": _object({"api_key": TEXT}),
+    "ClientKeys": _object(
+        {
+            "keys": _list(
+                _object({"id": INT, "name": TEXT, "created_at": MOMENT, "expires_at": MOMENT})
+            ),
+            "days": {**_list(INT), "description": "How long a new key may be valid"},
+            "url": {**TEXT, "description": "Address of this Odoo for MCP clients"},
+        }
+    ),
+    "NewClientKey": _object({"name": TEXT, "days": INT, "password": TEXT}),
+    "MadeClientKey": _object({"key": {**TEXT, "description": "Never shown again"}}),
     "Command": _object(
         {"command": _one_of("/mcp", "/mcp tools", "/mcp reload")},
         {"server_ids": _or_null(_list(INT))},

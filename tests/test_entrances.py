@@ -76,6 +76,8 @@ IMMEDIATE = {
     "/api/mcp/connections/<int:server_id>",
     "/api/mcp/export",
     "/api/mcp/import",
+    "/api/mcp/keys",
+    "/api/mcp/keys/<int:key_id>",
     "/api/mcp/openapi.json",
     "/api/mcp/servers",
     "/api/mcp/templates",

@@ -13,6 +13,8 @@ from ..services.gateway import messages
 from ..services.testing.fake_tools import text
 from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
 
+KEYS = "/api/mcp/keys"
+PASSWORD = "secret-of-a-test"
 TAIPEI = {"name": "weather__forecast", "arguments": {"city": "Taipei"}}
 META = const.META_PREFIX
 
@@ -194,7 +196,7 @@ class TestGateway(GatewayCase):
         for key in (self._client_key(self.member, "rpc"), "0123456789abcdef", "x", of_nobody):
             self.assertEqual(self._rpc(key, "ping")[0], 401)
         self.assertEqual(self._rpc(self._client_key(self.internal), "ping")[0], 200)
-        for path in ("/api/ai/assistants", "/api/ai/grants"):
+        for path in ("/api/ai/assistants", KEYS):
             answer = self._call("GET", path, headers={"Authorization": f"Bearer {self.key}"})
             self.assertEqual(answer[0], 401, "a key for clients opens nothing else")
 
@@ -262,3 +264,70 @@ class TestGateway(GatewayCase):
         self.assertEqual([one["id"] for one in said], [0, 1, 2])
         self.assertEqual(["result" in one for one in said], [True, False, True])
         self.assertEqual(self._rows().mapped("outcome"), ["ok", "ok"])
+
+
+@tagged("post_install", "-at_install")
+class TestClientKeys(GatewayCase):
+    def setUp(self):
+        super().setUp()
+        self._sign_in(self.member)
+
+    def _make(self, **values):
+        sent = {"name": "Editor", "days": 90, "password": PASSWORD, **values}
+        return self._call("POST", KEYS, sent)
+
+    def _listed(self):
+        status, said = self._call("GET", KEYS)
+        self.assertEqual(status, 200)
+        self.assertTrue(said["url"].endswith("/mcp"))
+        return said["keys"]
+
+    def test_a_person_makes_a_key_sees_and_revokes_it(self):
+        status, said = self._make()
+        self.assertEqual(status, 201, said)
+        key = said["key"]
+        self.assertEqual(self._rpc(key, "ping")[0], 200)
+        mine = self._listed()[0]
+        self.assertEqual(mine["name"], "Editor")
+        self.assertNotIn(key, str(self._listed()))
+        expiry = fields.Datetime.from_string(mine["expires_at"].replace("T", " ")[:19])
+        self.assertIn((expiry - fields.Datetime.now()).days, (89, 90))
+        self.assertEqual(self._call("DELETE", f"{KEYS}/{mine['id']}")[0], 204)
+        self.assertEqual(self._rpc(key, "ping")[0], 401)
+        self.assertEqual(self._call("DELETE", f"{KEYS}/{mine['id']}")[0], 404)
+
+    def test_a_key_has_a_name_a_term_and_the_password(self):
+        for values, status, code in (
+            ({"name": " "}, 400, "invalid_field"),
+            ({"name": "x" * 61}, 400, "invalid_field"),
+            ({"days": 0}, 400, "invalid_field"),
+            ({"days": 3650}, 400, "invalid_field"),
+            ({"password": "wrong"}, 422, "wrong_password"),
+            ({"password": ""}, 422, "wrong_password"),
+        ):
+            with self.subTest(values):
+                answer = self._make(**values)
+                self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code))
+        self.assertEqual(len(self._listed()), 1)
+
+    def test_nobody_has_endless_keys(self):
+        for _ in range(9):
+            self._client_key(self.member)
+        answer = self._make()
+        self.assertEqual((answer[0], answer[1]["error"]["code"]), (422, "too_many_keys"))
+
+    def test_other_keys_are_none_of_this_page(self):
+        self._client_key(self.member, "rpc")
+        theirs = self._client_key(self.guest)
+        self.assertEqual(len(self._listed()), 1)
+        ids = self.env["res.users.apikeys"].search([("user_id", "=", self.guest.id)]).ids
+        ids += self.env["res.users.apikeys"].search([("scope", "=", "rpc")]).ids
+        for key_id in ids:
+            self.assertEqual(self._call("DELETE", f"{KEYS}/{key_id}")[0], 404)
+        self.assertEqual(self._rpc(theirs, "ping")[0], 200)
+
+    def test_a_key_makes_no_key(self):
+        self.logout()
+        headers = {"Authorization": f"Bearer {self._client_key(self.member, 'rpc')}"}
+        sent = {"name": "Editor", "days": 90, "password": PASSWORD}
+        self.assertEqual(self._call("POST", KEYS, sent, headers)[0], 403)

@@ -3,6 +3,7 @@
 import inspect
 import re
 from contextlib import contextmanager
+from datetime import timedelta
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from odoo import fields
 from odoo.http import _generate_routing_rules
 from odoo.tests import tagged
 
+from ..models.base.res_users import MCP_SCOPE
 from ..services.llm import client
 from ..services.mcp.discovery import health
 from .common import AiHttpCase
@@ -30,6 +32,7 @@ SERVERS = "/api/mcp/servers"
 CHAT = "/api/ai/conversations/{conversation}"
 NEW_CHAT = "/api/ai/assistants/{assistant}"
 SERVICE = "/my/services/{service}"
+NEW_KEY = {"name": "Editor", "days": 90, "password": "secret-of-a-test"}
 NEW = {"url": "http://127.0.0.1:9/mcp"}
 DOCUMENT = {"mcpServers": {"a": NEW}}
 TEMPLATES = {"mcpTemplates": [{"id": "a", "name": "A", "category": "data", **NEW}]}
@@ -141,6 +144,9 @@ ROUTES = [
     ("GET", "/api/mcp/connections", None, {"in": SIGNED_IN}, None),
     ("PUT", "/api/mcp/connections/{system_server}", {"api_key": "k"}, {"in": SIGNED_IN}, None),
     ("DELETE", "/api/mcp/connections/{system_server}", None, {"in": OWN}, 404),
+    ("GET", "/api/mcp/keys", None, {"in": SIGNED_IN}, None),
+    ("POST", "/api/mcp/keys", NEW_KEY, {"in": SIGNED_IN}, None),
+    ("DELETE", "/api/mcp/keys/{client_key}", None, {"in": OWN}, 404),
     ("POST", "/api/mcp/execute-tool", {"toolName": "forecast"}, {"in": SIGNED_IN}, None),
     (
         "POST",
@@ -302,6 +308,8 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
         )
         channels = cls.env["discuss.channel"].with_user(cls.member)
         unsent = channels._attach_unsent("b.txt", b"b")
+        keys = cls.env["res.users.apikeys"].with_user(cls.member)
+        keys.sudo()._generate(MCP_SCOPE, "Editor", fields.Datetime.now() + timedelta(days=1))
         cls.ids = {
             name: str(getattr(cls, name).id)
             for name in (
@@ -323,6 +331,7 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
             )
         } | {
             "attachment": str(attachment.id),
+            "client_key": str(keys.search([], limit=1).id),
             "unsent": str(unsent.id),
             "general": str(cls._conversation(cls.member).id),
             "service_tool": str(cls.run_flow.id),

@@ -1,9 +1,17 @@
+from datetime import timedelta
+
 from markupsafe import Markup
 from odoo import fields, models
+from odoo.exceptions import AccessDenied
+from odoo.fields import Domain
 
-from ...tools.refusals import BadInput
+from ...tools.moments import utc
+from ...tools.refusals import BadInput, NotThere, Refusal
 
 MCP_SCOPE = "mcp"  # of the API keys of MCP clients (res.users.apikeys)
+KEY_DAYS = (30, 90, 365)  # that such a key may be valid
+MAX_KEYS = 10  # of one person
+MAX_KEY_NAME = 60  # characters
 
 
 class ResUsers(models.Model):
@@ -87,3 +95,67 @@ class ResUsers(models.Model):
             if language not in dict(self.env["res.lang"].get_installed()):
                 raise BadInput(self.env._("This language is not installed."))
             user.lang = language
+
+    # ------------------------------------------------------------ keys for MCP clients
+
+    def _woow_mcp_keys(self):
+        """The person's keys that are still valid, the newest first, as JSON; the keys themselves nobody can read."""
+        valid = Domain("expiration_date", "=", False)
+        valid |= Domain("expiration_date", ">", fields.Datetime.now())
+        own = Domain("user_id", "=", self.id) & Domain("scope", "=", MCP_SCOPE)
+        return [
+            {
+                "id": key.id,
+                "name": key.name,
+                "created_at": utc(key.create_date),
+                "expires_at": utc(key.expiration_date),
+            }
+            for key in self.env["res.users.apikeys"].search(own & valid, order="id desc")
+        ]
+
+    def _make_woow_mcp_key(self, name, days, password):
+        """Make a key for MCP clients of this person, who is the current user.
+
+        :param days: one of `KEY_DAYS`
+        :param password: the person's own, as for any key of Odoo
+        :return: the key, which can be read now and never again
+        :raises Refusal: something of it is not right
+        """
+        self.ensure_one()
+        _ = self.env._
+        name = name.strip()
+        if not 0 < len(name) <= MAX_KEY_NAME:
+            raise BadInput(
+                _("Give the key a name of at most %(limit)s characters.", limit=MAX_KEY_NAME)
+            )
+        if days not in KEY_DAYS:
+            raise BadInput(_("Choose how long the key is valid."))
+        if len(self._woow_mcp_keys()) >= MAX_KEYS:
+            raise Refusal(
+                _("You have %(limit)s keys already. Revoke one first.", limit=MAX_KEYS),
+                "too_many_keys",
+            )
+        credential = {"type": "password", "login": self.login, "password": password}
+        try:
+            with self._assert_can_auth(user=self.login):
+                self._check_credentials(credential, {"interactive": True})
+        except AccessDenied as error:
+            raise Refusal(
+                _("The password is wrong. After several wrong ones, wait a minute."),
+                "wrong_password",
+            ) from error
+        # sudo: res.users.apikeys - for the current user and for nothing but /mcp, where the user's own rights hold;
+        # portal users may have keys for this without the setting that opens all of Odoo to their programs
+        keys = self.env["res.users.apikeys"].sudo()
+        return keys._generate(MCP_SCOPE, name, fields.Datetime.now() + timedelta(days=days))
+
+    def _revoke_woow_mcp_key(self, key_id):
+        """Revoke a key of this person, who is the current user: the next request with it is refused everywhere.
+
+        :raises NotThere: there is none with this id
+        """
+        own = [("id", "=", key_id), ("user_id", "=", self.id), ("scope", "=", MCP_SCOPE)]
+        key = self.env["res.users.apikeys"].search(own)
+        if not key:
+            raise NotThere(self.env._("This key does not exist."))
+        key._remove()

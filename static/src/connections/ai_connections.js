@@ -6,12 +6,13 @@ import { useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { TryAgain } from "../core/try_again";
+import { ClientKeys } from "./client_keys";
 import { ConnectionCard } from "./connection_card";
 
-/** A person's own keys for shared servers, and the tools that the person has allowed for good. */
+/** A person's own keys for shared servers and for MCP clients, and the tools that the person has allowed for good. */
 export class AiConnections extends Component {
     static template = "woow_paas_platform.AiConnections";
-    static components = { ConnectionCard, TryAgain };
+    static components = { ClientKeys, ConnectionCard, TryAgain };
     static props = {};
 
     setup() {

@@ -2,6 +2,7 @@ import { ApiClient } from "./api_client";
 
 const SERVERS = "/api/mcp/servers";
 const CONNECTIONS = "/api/mcp/connections";
+const CLIENT_KEYS = "/api/mcp/keys";
 const PATIENCE = 120000; // ms; a tool may take as long as its server's time limit
 const GRANTS = "/api/ai/grants";
 
@@ -77,6 +78,20 @@ export class McpApi extends ApiClient {
 
     disconnect(serverId) {
         return this.request("DELETE", `${CONNECTIONS}/${serverId}`);
+    }
+
+    /** @returns {Promise<{keys: Object[], days: number[], url: string}>} */
+    clientKeys() {
+        return this.request("GET", CLIENT_KEYS);
+    }
+
+    /** @param {{name: string, days: number, password: string}} values */
+    async makeClientKey(values) {
+        return (await this.request("POST", CLIENT_KEYS, values)).key;
+    }
+
+    revokeClientKey(id) {
+        return this.request("DELETE", `${CLIENT_KEYS}/${id}`);
     }
 
     signOut(signInId) {

@@ -1,0 +1,109 @@
+import { Component, onWillStart, useState } from "@odoo/owl";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
+import { _t } from "@web/core/l10n/translation";
+import { useAutofocus, useService } from "@web/core/utils/hooks";
+import { copyText } from "../core/clipboard";
+import { formatMomentFull } from "../core/format";
+import { McpApi } from "../core/mcp_api";
+import { RequestError } from "../core/try_again";
+
+const USUAL_DAYS = 90;
+
+/** A person's keys for MCP clients, such as an editor or a desktop chat, that use the person's tools in Odoo. */
+export class ClientKeys extends Component {
+    static template = "woow_paas_platform.ClientKeys";
+    static components = { RequestError };
+    static props = {};
+
+    setup() {
+        this.api = new McpApi();
+        this.dialog = useService("dialog");
+        useAutofocus({ refName: "name" });
+        this.usualDays = USUAL_DAYS;
+        /** `made`: the key that was just made, which nobody can show again. */
+        this.state = useState({
+            keys: [],
+            days: [],
+            url: "",
+            isMaking: false,
+            isBusy: false,
+            made: "",
+            copied: "",
+            error: null,
+        });
+        onWillStart(() => this.attempt(() => this.load()));
+    }
+
+    async attempt(action) {
+        Object.assign(this.state, { isBusy: true, error: null });
+        try {
+            await action();
+        } catch (error) {
+            this.state.error = error;
+        }
+        this.state.isBusy = false;
+    }
+
+    async load() {
+        Object.assign(this.state, await this.api.clientKeys());
+    }
+
+    make(ev) {
+        const { name, days, password } = ev.target.elements;
+        const values = { name: name.value, days: Number(days.value), password: password.value };
+        return this.attempt(async () => {
+            this.state.made = await this.api.makeClientKey(values);
+            Object.assign(this.state, { isMaking: false, copied: "" });
+            await this.load();
+        });
+    }
+
+    async copy(text) {
+        this.state.copied = (await copyText(text)) ? text : "";
+    }
+
+    confirmRevoke(key) {
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Revoke this key?"),
+            body: _t("Programs that use “%(name)s” can no longer reach your tools.", {
+                name: key.name,
+            }),
+            confirmLabel: _t("Revoke"),
+            confirmClass: "btn-danger",
+            confirm: () => this.revoke(key),
+            cancel: () => {},
+        });
+    }
+
+    revoke(key) {
+        return this.attempt(async () => {
+            await this.api.revokeClientKey(key.id);
+            this.state.made = "";
+            await this.load();
+        });
+    }
+
+    revokeLabel({ name }) {
+        return _t("Revoke the key %(name)s", { name });
+    }
+
+    daysLabel(days) {
+        return _t("%(days)s days", { days });
+    }
+
+    termOf({ created_at, expires_at }) {
+        const created = formatMomentFull(created_at);
+        return expires_at
+            ? _t("Created %(created)s, valid until %(expires)s", {
+                  created,
+                  expires: formatMomentFull(expires_at),
+              })
+            : _t("Created %(created)s", { created });
+    }
+
+    onKeydown(ev) {
+        if (ev.key === "Escape") {
+            this.state.isMaking = false;
+        }
+    }
+}
