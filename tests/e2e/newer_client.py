@@ -1,0 +1,34 @@
+"""A client of the SDK that speaks every revision: ``newer_client.py URL MODE TOOL ARGUMENTS``, with a key in ``KEY``.
+
+Prints what it has seen as JSON.
+"""
+
+import asyncio
+import json
+import os
+import sys
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+
+async def main(url: str, mode: str, tool: str, arguments: str) -> None:
+    headers = {"Authorization": f"Bearer {os.environ['KEY']}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        listed = await client.list_tools()
+        called = await client.call_tool(tool, json.loads(arguments))
+        seen = {
+            "version": client.protocol_version,
+            "tools": [known.name for known in listed.tools],
+            "text": called.content[0].text,
+            "is_error": called.is_error,
+        }
+        sys.stdout.write(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

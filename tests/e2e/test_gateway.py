@@ -1,0 +1,165 @@
+"""Odoo as an MCP server, reached by clients that nobody here wrote, and by our own host."""
+
+import asyncio
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+from dev.setup import venvs
+from services.mcp.discovery.discovery import discover
+from services.mcp.pool.pool import Pool
+from services.net.egress import EgressPolicy
+from services.specs import ServerSpec
+
+SERVERS = "woow_paas_platform.mcp_server"
+TOOLS = "woow_paas_platform.mcp_tool"
+TOOL = "counter__count"
+NEWER = Path(__file__).with_name("newer_client.py")
+POLICY = EgressPolicy.parse("127.0.0.1:*")
+
+
+@pytest.fixture(scope="module")
+def reached(odoo, odoo_prefork, counter):
+    """Both Odoos with a tool that runs unasked."""
+    ids = [(odoo, counter.register(odoo)), (odoo_prefork, counter.register(odoo_prefork))]
+    yield
+    for server, counted in ids:
+        server.rpc(SERVERS, "unlink", [counted])
+
+
+@pytest.fixture
+def key(each_odoo, reached):
+    return new_key(each_odoo)
+
+
+def new_key(odoo, login="user"):
+    made = odoo.session(login).post(
+        "/api/mcp/keys", json={"name": "e2e", "days": 30, "password": login}
+    )
+    assert made.status_code == 201, made.text
+    return made.json()["key"]
+
+
+def revoke_all(odoo, login="user"):
+    session = odoo.session(login)
+    for known in session.get("/api/mcp/keys").json()["keys"]:
+        assert session.delete(f"/api/mcp/keys/{known['id']}").status_code == 204
+
+
+@pytest.fixture(autouse=True)
+def no_key_stays(each_odoo):
+    yield
+    revoke_all(each_odoo)
+
+
+def run(coroutine):
+    with ThreadPoolExecutor(1) as pool:  # the browser tests leave a loop running in this thread
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+async def older_client(url, key, name, arguments):
+    """The SDK of the legacy era: version, names of tools, result."""
+    async with (
+        httpx.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+        streamable_http_client(url, http_client=http) as (reading, writing, _session_id),
+        ClientSession(reading, writing) as session,
+    ):
+        hello = await session.initialize()
+        await session.send_ping()
+        listed = await session.list_tools()
+        called = await session.call_tool(name, arguments)
+        return hello.protocolVersion, [tool.name for tool in listed.tools], called
+
+
+def newer_client(url, key, mode, name, arguments):
+    done = subprocess.run(
+        [venvs.extra("mcp2") / "bin/python", NEWER, url, mode, name, json.dumps(arguments)],
+        env={"PATH": os.environ["PATH"], "KEY": key},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def test_a_client_of_the_older_sdk(each_odoo, key, counter):
+    name = f"older-{each_odoo.db}"
+    version, tools, called = run(older_client(f"{each_odoo.url}/mcp", key, TOOL, {"id": name}))
+    assert version == "2025-11-25"
+    assert TOOL in tools and tools == sorted(tools)
+    assert not called.isError and called.content[0].text == f"counted {name}"
+    assert counter.executions(name) == 1
+
+
+@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_a_client_of_the_newer_sdk(each_odoo, key, counter, mode, version):
+    name = f"{mode}-{each_odoo.db}"
+    seen = newer_client(f"{each_odoo.url}/mcp", key, mode, TOOL, {"id": name})
+    assert seen["version"] == version
+    assert TOOL in seen["tools"]
+    assert (seen["is_error"], seen["text"]) == (False, f"counted {name}")
+    assert counter.executions(name) == 1
+
+
+@pytest.mark.parametrize(("era", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_our_own_host(each_odoo, key, counter, era, version):
+    name = f"host-{era}-{each_odoo.db}"
+    url = f"{each_odoo.url}/mcp"
+    spec = ServerSpec(id=1, name="odoo", url=url, api_key=key, era=era, connect_timeout=60)
+
+    async def use():
+        found = await discover(spec, POLICY)
+        pool = Pool(POLICY)
+        try:
+            return found, await pool.call(spec, 1, TOOL, {"id": name}, timeout=60)
+        finally:
+            await pool.close()
+
+    found, result = run(use())
+    assert found.protocol_version == version
+    assert TOOL in [tool.name for tool in found.tools]
+    assert result["content"][0]["text"] == f"counted {name}"
+    assert counter.executions(name) == 1
+
+
+def test_a_call_that_asks_is_refused_with_words(each_odoo, key, counter):
+    (tool,) = each_odoo.rpc(
+        TOOLS, "search", [("name", "=", "count"), ("server_id.name", "=", "counter")]
+    )
+    each_odoo.rpc(TOOLS, "write", [tool], {"approval_policy": "ask"})
+    name, url = f"asks-{each_odoo.db}", f"{each_odoo.url}/mcp"
+    try:
+        _version, tools, called = run(older_client(url, key, TOOL, {"id": name}))
+        newer = newer_client(url, key, "auto", TOOL, {"id": name})
+    finally:
+        each_odoo.rpc(TOOLS, "write", [tool], {"approval_policy": "default"})
+    assert TOOL in tools
+    assert called.isError and called.meta["code"] == "approval_required"
+    assert newer["is_error"] and newer["text"] == called.content[0].text
+    assert counter.executions(name) == 0
+
+
+def test_a_revoked_key_opens_no_process(each_odoo, key):
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    headers = {"Authorization": f"Bearer {key}"}
+
+    def statuses():
+        """Of several connections, so of both workers."""
+        answers = [
+            httpx.post(f"{each_odoo.url}/mcp", json=ping, headers=headers, timeout=60)
+            for _ in range(8)
+        ]
+        return {answer.status_code for answer in answers}
+
+    assert statuses() == {200}
+    revoke_all(each_odoo)
+    assert statuses() == {401}
