@@ -434,9 +434,12 @@ def private_calls() -> list[str]:
 
 
 def pages_of_docs() -> list[str]:
-    """README and the pages of `docs/`, each with its number of words."""
+    """README and the pages of `docs/`, each with its number of words; bars of tables and arrows are none."""
     pages = (*ROOT.glob("README.md"), *sorted((ROOT / "docs").glob("*.md")))
-    return [f"{place(page)}: {len(page.read_text().split())}" for page in pages]
+    words = (
+        [word for word in page.read_text().split() if re.search(r"\w", word)] for page in pages
+    )
+    return [f"{place(page)}: {len(found)}" for page, found in zip(pages, words, strict=True)]
 
 
 def _words(pages: list[str]) -> int:
@@ -457,7 +460,7 @@ FIGURES = (
     Figure("circles of modules", circles, 0, 0),
     Figure("late imports inside runtime", late_imports, 0, 0),
     Figure("private methods that tests call", private_calls, 756, 1_500),
-    Figure("words of the documentation", pages_of_docs, 35_000, 30_000, _words),
+    Figure("words of the documentation", pages_of_docs, 31_000, 30_000, _words),
 )
 
 

@@ -21,6 +21,7 @@ class Host(Protocol[Call_co]):
 
     def tools(self) -> Iterable[ToolSpec]:
         """The tools that this caller may call now, in any order; `ToolSpec.alias` is their name."""
+        ...
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> "Call_co | ToolResult":
         """Decide on a call.
@@ -30,3 +31,4 @@ class Host(Protocol[Call_co]):
         :return: the call, to be made later; or a result at once, such as that of a refusal
         :raises UnknownTool: the caller has none of this name
         """
+        ...
