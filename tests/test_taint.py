@@ -252,6 +252,19 @@ class TestTaint(TurnByHandCase):
         self._sign_in(self.internal)
         self._assert_error(self._call("GET", path), 404, "not_found")
 
+    def test_the_explanation_of_a_call_that_no_check_refused(self):
+        """All checks are told, also to users who may read no setting."""
+        self.tools.approval_policy = "default"
+        self._kind(round_=1)
+        self._sign_in(self.member)
+        status, found = self._call("GET", "/api/ai/calls/call_1_1/explanation")[:2]
+        self.assertEqual(status, 200)
+        self.assertEqual(
+            [step["check"] for step in found["steps"]],
+            ["same_tool", "switches", *(name for name, _check in approval.CHECKS)],
+        )
+        self.assertFalse(any(step["setting"] for step in found["steps"]))
+
     def test_the_explanation_tells_managers_what_to_change(self):
         """Who set it and when is shown to those who may change it."""
         self.member.group_ids = self.env.ref("base.group_user") | self.env.ref(

@@ -672,9 +672,9 @@ class ToolCall(models.Model):
         if check == "assistant" or (self.records and check in explanation.BY_TOOL):
             settings, path = turn.assistant_id, f"/odoo/ai-assistants/{turn.assistant_id.id}"
         elif check == "rule" and tool:
-            settings = self.env["woow_paas_platform.approval_rule"]._records_of(
-                tool, turn.assistant_id
-            )
+            settings = self.env["woow_paas_platform.approval_rule"]
+            if settings.has_access("write"):
+                settings = settings._records_of(tool, turn.assistant_id)
             path = f"/odoo/mcp-tools/{tool.id}"
         elif check in explanation.BY_PERSON and tool:
             settings = self.env["woow_paas_platform.person_rule"]._rules_for(tool, turn.user_id)
