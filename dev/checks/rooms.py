@@ -434,12 +434,13 @@ def private_calls() -> list[str]:
 
 
 def pages_of_docs() -> list[str]:
-    """README and the pages of `docs/`, each with its number of words; bars of tables and arrows are none."""
-    pages = (*ROOT.glob("README.md"), *sorted((ROOT / "docs").glob("*.md")))
-    words = (
-        [word for word in page.read_text().split() if re.search(r"\w", word)] for page in pages
-    )
-    return [f"{place(page)}: {len(found)}" for page, found in zip(pages, words, strict=True)]
+    """README and the pages of `docs/`, each with its number of words, without code examples and bars of tables."""
+    found = []
+    for page in (*ROOT.glob("README.md"), *sorted((ROOT / "docs").glob("*.md"))):
+        prose = "".join(page.read_text().split("```")[::2])
+        count = sum(bool(re.search(r"\w", word)) for word in prose.split())
+        found.append(f"{place(page)}: {count}")
+    return found
 
 
 def _words(pages: list[str]) -> int:
@@ -460,7 +461,7 @@ FIGURES = (
     Figure("circles of modules", circles, 0, 0),
     Figure("late imports inside runtime", late_imports, 0, 0),
     Figure("private methods that tests call", private_calls, 756, 1_500),
-    Figure("words of the documentation", pages_of_docs, 31_000, 30_000, _words),
+    Figure("words of the documentation", pages_of_docs, 29_700, 30_000, _words),
 )
 
 

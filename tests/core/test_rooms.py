@@ -256,7 +256,7 @@ class AiTurn(models.Model):
     "runtime/c.py": "from .b import f\n" + "\n" * 30,
     "tests/core/test_rooms.py": 'FEATURES = {"lower": "", "upper": "lower"}\n',
     "tests/test_turn.py": "def test_it(self, turn):\n    self._start()\n    turn._start()\n",
-    "docs/page.md": "# Two | words →\n",
+    "docs/page.md": "# Two | words →\n\n```sh\nmake it\n```\n",
 }
 FOUND = (2, 1, 3, 2, 2, 2, 2, 2, 2, 50, 1, 1, 1, 2)
 
