@@ -56,7 +56,7 @@ async def test_who_ends_sessions_ends_its_own(fake, pool, databases, end):
     assert pool.is_connected(two, 5) and not pool.is_connected(one, 5)
 
 
-async def test_of_a_realm_that_is_gone_nothing_is_known(fake, databases):
+async def test_of_a_database_that_is_gone_nothing_is_known(fake, databases):
     one, two = databases
     pool = Pool(POLICY)
     assert [await count(pool, spec) for spec in databases] == ["1", "1"]
