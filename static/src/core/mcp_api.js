@@ -3,7 +3,7 @@ import { ApiClient } from "./api_client";
 const SERVERS = "/api/mcp/servers";
 const CONNECTIONS = "/api/mcp/connections";
 const CLIENT_KEYS = "/api/mcp/keys";
-const PATIENCE = 120000; // ms; a tool may take as long as its server's time limit
+const TRIAL_TIMEOUT = 120000; // ms; a tool may take as long as its server's time limit
 const GRANTS = "/api/ai/grants";
 
 /** The HTTP contract of servers and tools; errors as in {@link ApiClient}. */
@@ -56,7 +56,7 @@ export class McpApi extends ApiClient {
 
     /** The person has the call in front of them, so what asks before each call has asked them. */
     tryTool(id, args) {
-        return this.request("POST", `/api/mcp/tools/${id}/try`, { arguments: args }, PATIENCE);
+        return this.request("POST", `/api/mcp/tools/${id}/try`, { arguments: args }, TRIAL_TIMEOUT);
     }
 
     importServers(values) {

@@ -5,7 +5,7 @@ import { registry } from "@web/core/registry";
 import { McpApi } from "../core/mcp_api";
 import { TestSteps } from "../mcp_servers/test_steps";
 
-const PATIENCE = 120000; // ms; a model on a slow machine needs long for its first word
+const TEST_TIMEOUT = 120000; // ms; a model on a slow machine needs long for its first word
 
 /** The test of a server or provider, step by step, as owners of servers see it in the portal. */
 export class ConnectionTest extends Component {
@@ -34,7 +34,7 @@ export class ConnectionTest extends Component {
         Object.assign(this.state, { isBusy: true, steps: null, error: "" });
         try {
             this.state.steps = (
-                await this.api.request("POST", this.props.path, {}, PATIENCE)
+                await this.api.request("POST", this.props.path, {}, TEST_TIMEOUT)
             ).steps;
         } catch (error) {
             this.state.error = error.message;
