@@ -267,7 +267,7 @@ class Currencies:
                 continue
             keys, found = self._found[name] = self._look(name)
             several = set(found.values())  # no currency is one of its own
-            if scope.reaches(model, name):
+            if scope.is_visible(model, name):
                 names |= {_name(one) or "no currency": None for one in several}
             if len(several) > 1:
                 groups |= {one.name: one for one in self._groupable(spec, keys)}
@@ -291,7 +291,7 @@ class Currencies:
         }
 
     def _groupable(self, spec, keys):
-        if not keys or not all(self._scope.reaches(self._model, one.name) for one in keys):
+        if not keys or not all(self._scope.is_visible(self._model, one.name) for one in keys):
             raise invalid(
                 f"“{spec}” would add up several currencies. Use narrower filters, such as one company."
             )
@@ -311,7 +311,7 @@ class Currencies:
         name = self._fields[spec]
         if _is_converted(spec):
             return _name(self._company), self._company.decimal_places
-        if not self._scope.reaches(self._model, name):
+        if not self._scope.is_visible(self._model, name):
             return "", 0
         keys, found = self._found[name]
         if self._is_split(spec):

@@ -143,7 +143,7 @@ def _tracked(scope, message):
     # sudo: mail.tracking.value - of a message that the person reads; each field is one that the person reaches
     for one in message.sudo().tracking_value_ids:
         name = one.field_id.name
-        if not name or not scope.reaches(model, name):
+        if not name or not scope.is_visible(model, name):
             continue
         field = model._fields[name]
         if field.relational and not scope.is_name_whole(field.comodel_name):

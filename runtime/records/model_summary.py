@@ -26,7 +26,7 @@ def name(turn, record):
 
 def _model(scope, name):
     model = scope.env[name]
-    names = [one for one in ("name",) if scope.reaches(model, one)]
+    names = [one for one in ("name",) if scope.is_visible(model, one)]
     shown = [*names, *values.default_columns(scope, model)]
     label = text.one_line(model._description, LABEL)
     return summary.Model(name, label, tuple(_field(model, one) for one in shown))

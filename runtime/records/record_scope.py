@@ -148,13 +148,13 @@ class RecordScope:
             self._fields[model._name] = {
                 name: field
                 for name, field in model._fields.items()
-                if self._is_reached(model, field)
+                if self._is_field_visible(model, field)
             }
         return self._fields[model._name]
 
-    def reaches(self, model, name):
+    def is_visible(self, model, name):
         """True if `fields` has this name."""
-        return name in model._fields and self._is_reached(model, model._fields[name])
+        return name in model._fields and self._is_field_visible(model, model._fields[name])
 
     def is_closed(self, model, name):
         """True if a field is hidden, secret or of other groups, or discloses one that is."""
@@ -189,7 +189,7 @@ class RecordScope:
     def _rules(self):
         return self.env["woow_paas_platform.record_access"]
 
-    def _is_reached(self, model, field):
+    def _is_field_visible(self, model, field):
         if field.type in deny_list.UNREACHABLE_TYPES or self.is_closed(model, field.name):
             return False
         if field.relational and deny_list.is_denied(field.comodel_name):
@@ -315,7 +315,7 @@ class RecordScope:
 
     def _check_tree(self, model):
         """:raises RecordError: the person may not know what is above what"""
-        if not self.reaches(model, model._parent_name):
+        if not self.is_visible(model, model._parent_name):
             raise invalid(f"Records of {model._name} are not above or below each other.")
 
     def _translated(self, model, field, condition):
@@ -499,7 +499,7 @@ class RecordScope:
 
     def _is_term_open(self, model, name, seen=()):
         field = model._fields[name.partition(".")[0]]
-        if not self.reaches(model, field.name):
+        if not self.is_visible(model, field.name):
             return False
         if field.type != "many2one" or field in seen:
             return True

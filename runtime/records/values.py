@@ -39,7 +39,7 @@ PREFERRED = (  # what a table shows when nobody asks for more
 
 
 def default_columns(scope, model):
-    return [name for name in PREFERRED if scope.reaches(model, name)]
+    return [name for name in PREFERRED if scope.is_visible(model, name)]
 
 
 def default_fields(scope, model):
@@ -135,7 +135,7 @@ def currency(scope, record, field):
     """The `res.currency` of an amount, None where there is none, or the person may not read it."""
     name = field.get_currency_field(record)
     try:
-        found = record[name] if name and scope.reaches(record, name) else None
+        found = record[name] if name and scope.is_visible(record, name) else None
         return found if found and found.name else None
     except AccessError:
         return None

@@ -151,7 +151,7 @@ class TestHiddenFields(AiCase):
             ("product.product.default_code", "product.template", "default_code"),
         ):
             with self.subTest(hidden=hidden):
-                self.assertTrue(self._scope().reaches(self.env[model], name))
+                self.assertTrue(self._scope().is_visible(self.env[model], name))
                 scope = self._scope([hidden.rsplit(".", 1)])
                 given = {"model": model, "domain": [[name, "=", "+32470"]]}
                 self.assertIn("There is no field", self._ask(scope, "search_records", given))
@@ -226,7 +226,7 @@ class TestHiddenFields(AiCase):
     def _record(self, field, values):
         """A record in which the person, as long as nothing is hidden, reads the one value and the other."""
         model = self.env[field.model_name].with_user(self.person)
-        if not (model.has_access("read") and self._scope().reaches(model, field.name)):
+        if not (model.has_access("read") and self._scope().is_visible(model, field.name)):
             return None
         found, shown = model.search([], limit=1, order="id").sudo(), set()
         given = {"model": model._name, "ids": found.ids, "fields": [field.name]}
@@ -392,7 +392,7 @@ class TestHiddenFields(AiCase):
         return [
             name
             for name in scope.fields(record)
-            if name not in MAGIC_COLUMNS and hidden.reaches(record, name)
+            if name not in MAGIC_COLUMNS and hidden.is_visible(record, name)
         ]
 
     def _beside(self, scope, record):
