@@ -62,11 +62,11 @@ def perform(env, call):
         if call.tool_name not in write.TOOLS or "impossible" in found:  # the person was told so
             _scope, (answer, data) = _carry_out(env, call)
         else:
-            answer, data = _carry_out_fenced(env, call, found)
+            answer, data = _carry_out_as_shown(env, call, found)
     return result_of(answer, data, begun)
 
 
-def _carry_out_fenced(env, call, found):
+def _carry_out_as_shown(env, call, found):
     """Nothing is done that nobody can know in advance, nor anything else than was shown.
 
     :param found: what was, where a person was asked
