@@ -10,7 +10,7 @@ from ..runtime.web import api_error, direct_call
 from ..runtime.web.api_error import ApiError
 from ..services.errors import EngineError, McpOff
 from ..services.llm.files import PICTURES
-from ..services.schemas import arguments as checks
+from ..services.schemas import arguments as argument_checks
 from ..services.specs import CallResult, ToolCall
 from ..tools import mcp_switch, sentences
 from ..tools.refusals import InvalidArguments
@@ -184,7 +184,7 @@ class RequestedCall:
 
     def refusal(self, *, is_confirmed=False):
         """An error if the call must not be made; the audit row of the refusal is written."""
-        if wrong := checks.problem(self.arguments, self.direct.call.tool.input_schema):
+        if wrong := argument_checks.problem(self.arguments, self.direct.call.tool.input_schema):
             wrong = sentences.translated(request.env, wrong)
             return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
         if refusal := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):

@@ -11,7 +11,7 @@ from odoo.tools import formatLang
 from odoo.tools.translate import LazyGettext, code_translations, get_translation
 
 from ..services import errors
-from ..services import sentence as engine
+from ..services import sentence as engine_sentence
 from ..services.errors import EngineError
 
 MODULE = "woow_paas_platform"
@@ -26,19 +26,19 @@ class SentenceField(fields.Char):
 
     def convert_to_cache(self, value, record, validate=True):
         return (
-            engine.dump(value)
+            engine_sentence.dump(value)
             if isinstance(value, str)
             else super().convert_to_cache(value, record)
         )
 
     def convert_to_record(self, value, record):
-        return engine.load(value) if value else False
+        return engine_sentence.load(value) if value else False
 
     def convert_to_read(self, value, record, use_display_name=True):
         return value and translated(record.env, value)
 
     def convert_to_write(self, value, record):
-        return value and engine.dump(value)
+        return value and engine_sentence.dump(value)
 
     def convert_to_export(self, value, record):
         return translated(record.env, value) if value else ""
@@ -94,8 +94,8 @@ def in_language(lang: str | None, sentence: str | LazyGettext) -> str:
     """
     if isinstance(sentence, LazyGettext):
         return sentence._translate(lang or "en_US")
-    if not isinstance(sentence, engine.Sentence):
-        sentence = engine.Sentence(sentence)
+    if not isinstance(sentence, engine_sentence.Sentence):
+        sentence = engine_sentence.Sentence(sentence)
     return sentence.translated(
         lambda source, values: get_translation(MODULE, lang or "en_US", source, values)
     )
@@ -107,7 +107,7 @@ def shown(lang: str | None, value):
     :param lang: None for English
     :param value: JSON, or a sentence
     """
-    return in_language(lang, value) if isinstance(value, engine.Sentence) else value
+    return in_language(lang, value) if isinstance(value, engine_sentence.Sentence) else value
 
 
 def translated(env, sentence: str) -> str:
@@ -117,7 +117,7 @@ def translated(env, sentence: str) -> str:
 
 def knows(sentence: str) -> bool:
     """Tell whether the sentence has a source, or is one, so that it can be translated."""
-    has_source = isinstance(sentence, engine.Sentence) and bool(sentence.values)
+    has_source = isinstance(sentence, engine_sentence.Sentence) and bool(sentence.values)
     return has_source or sentence in code_translations.get_python_translations(MODULE, "zh_TW")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import processes
-from dev.demo import llm as embedded
+from dev.demo import llm as demo_llm
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ def the_model() -> Iterator[Llm]:
         return
     port = processes.free_port()
     with tempfile.TemporaryDirectory() as folder:
-        server = embedded.start(port, Path(folder), Path(folder) / "llm.log", with_examples=False)
+        server = demo_llm.start(port, Path(folder), Path(folder) / "llm.log", with_examples=False)
         try:
-            if not embedded.warm_up(port, {"messages": [{"role": "user", "content": "Hi"}]}):
+            if not demo_llm.warm_up(port, {"messages": [{"role": "user", "content": "Hi"}]}):
                 raise SystemExit("The model does not answer.")
-            template = (Path(folder) / embedded.TEMPLATE).read_text()
-            yield Llm(f"http://127.0.0.1:{port}/v1", embedded.MODEL, "none", template)
+            template = (Path(folder) / demo_llm.TEMPLATE).read_text()
+            yield Llm(f"http://127.0.0.1:{port}/v1", demo_llm.MODEL, "none", template)
         finally:
             server.stop()

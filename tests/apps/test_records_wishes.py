@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from odoo import Command
-from odoo.addons.base.models import ir_actions_report as reports
+from odoo.addons.base.models import ir_actions_report
 from odoo.tests import new_test_user, tagged
 from odoo.tools.pdf import PdfFileWriter
 
@@ -50,11 +50,11 @@ def printing(state="ok"):
 
     def about():
         subprocess.run(["true"], check=True)  # as Odoo asks the program for its version
-        return reports.WkhtmlInfo(state, False, "wkhtmltopdf", "0.12.6", True, "", None)
+        return ir_actions_report.WkhtmlInfo(state, False, "wkhtmltopdf", "0.12.6", True, "", None)
 
     with (
-        patch.object(reports, "_wkhtml", about),
-        patch.object(reports, "_run_wkhtmltopdf", run),
+        patch.object(ir_actions_report, "_wkhtml", about),
+        patch.object(ir_actions_report, "_run_wkhtmltopdf", run),
     ):
         yield printed
 

@@ -8,7 +8,7 @@ from runners import answer, beats, endless, named, until
 
 from services import events
 from services.specs import ToolCall, TurnResult
-from services.turn.queue import runner as shares
+from services.turn.queue import runner as runner_module
 from services.turn.queue.runner import Runner
 
 
@@ -205,7 +205,7 @@ def test_work_for_all_that_hangs_silences_nobody(store, start):
 
 def test_one_turn_writes_in_one_thread_at_a_time(store, start, monkeypatch):
     """Each write locks the turn's row: another thread would only wait for it, whatever a person's share is."""
-    monkeypatch.setattr(shares, "SHORT_OF_ONE", shares.DB_THREADS)
+    monkeypatch.setattr(runner_module, "SHORT_OF_ONE", runner_module.DB_THREADS)
     inside, most = [], []
 
     def count():
