@@ -18,17 +18,17 @@ from . import database as sim_database
 from . import run
 
 
-def _closes_nothing(self, turn, _close=Database._close):
+def _leaves_calls_open(self, turn, _close=Database._close):
     return [] if turn.state == "running" else _close(self, turn)
 
 
-def _takes_open_for_cancelled(self, row, _answers=Database._answers):
+def _counts_open_questions_as_dismissed(self, row, _answers=Database._answers):
     for question in row.asked_now():
         question.action = question.action or "cancel"
     return _answers(self, row)
 
 
-def _only_tells(self, turn_id, is_locked=False, _stop=Database.request_stop):
+def _notifies_without_storing(self, turn_id, is_locked=False, _stop=Database.request_stop):
     state = _stop(self, turn_id)
     self.turns[turn_id].stop = False
     return state
@@ -40,35 +40,37 @@ def _writes_into_a_running_log(self, question, action, content=None, _answer=Dat
         self.add(question.call.turn, [store.decided(question.id, action)])
 
 
-def _stops_nothing_that_enters(self, turn_id, *, is_locked=False, _stop=Database.request_stop):
+def _drops_the_stop_of_an_entered_message(
+    self, turn_id, *, is_locked=False, _stop=Database.request_stop
+):
     turn = self.turns[turn_id]
     return turn.state if turn.entered else _stop(self, turn_id, is_locked=is_locked)
 
 
-def _calls_it_cancelled(self, turn, _close=Database._close):
+def _reports_calls_in_flight_as_cancelled(self, turn, _close=Database._close):
     for call in turn.open_calls():
         call.started = 0
     return _close(self, turn)
 
 
 @contextlib.contextmanager
-def _counts_before_it_waits(self, _name, _is_doubtful=False):
+def _counts_capacity_before_the_wait(self, _name, _is_doubtful=False):
     yield max(0, self.capacity - self.count())
 
 
-def _forgets_the_epoch(self, claim):
+def _ignores_the_epoch(self, claim):
     turn = self.turns.get(claim.turn_id)
     if turn is None or turn.state != "running":
         raise store.LeaseLost
     return turn
 
 
-def _runs_again(self, claim, call, _begin=Database.begin_call):
+def _runs_lost_calls_again(self, claim, call, _begin=Database.begin_call):
     verdict = _begin(self, claim, call)
     return specs.Verdict(kind="run") if verdict.kind == "lost" else verdict
 
 
-def _asks_again(self, claim, call_id, wanted, events, _suspend=Database.suspend_call):
+def _asks_after_a_start(self, claim, call_id, wanted, events, _suspend=Database.suspend_call):
     row = self.call(self.held(claim), call_id)
     row.started = row.started or claim.epoch
     return _suspend(self, claim, call_id, wanted, events)
@@ -79,7 +81,7 @@ def _resumes_by_name(self, origin, _find=tools.TurnTools.find):
     return self.resolve(f"alias{origin[1]}") or _find(self, origin)
 
 
-def _fits_whatever_runs(self, row, _origin, _may_start=Database._may_start):
+def _compares_the_call_with_itself(self, row, _origin, _may_start=Database._may_start):
     return _may_start(self, row, row.origin)
 
 
@@ -93,7 +95,7 @@ def _runs_beside_a_younger(self, turn):
     )
 
 
-def _overtakes_what_waits(self, turn):
+def _starts_before_waiting_turns(self, turn):
     others = [t for t in self.turns.values() if t.channel == turn.channel and t.is_visible]
     return turn.is_visible and not any(
         other.state == "running" or (other.id < turn.id and other.state == "queued")
@@ -101,22 +103,22 @@ def _overtakes_what_waits(self, turn):
     )
 
 
-def _closes_nobody(self, _turn):
+def _leaves_steering_messages_open(self, _turn):
     pass
 
 
-def _keeps_everything(self, _claim):
+def _keeps_the_lease(self, _claim):
     pass
 
 
-async def _gives_up_at_once(self, method, *args, is_over=None, stop=None, **share):
+async def _tries_only_once(self, method, *args, is_over=None, stop=None, **share):
     try:
         return await self._once(method, *args, **share)
     except ConnectionError as error:
         raise store.LeaseLost from error
 
 
-def _does_not_look_after(self):
+def _sweeps_nothing(self):
     pass
 
 
@@ -129,24 +131,24 @@ async def _starts_on_an_old_verdict(self, call):
     return verdict
 
 
-def _drops_what_was_drained(self, _drained):
+def _drops_drained_events(self, _drained):
     self._pending.clear()
 
 
-def _only_closes_the_journal(self, claim):
+def _leaves_the_task_running(self, claim):
     if running := self.running.get(claim):
         running.journal.lose()
 
 
-def _gives_all_back(self, runner_id, keep=(), _release=Database.release):
+def _releases_running_turns(self, runner_id, keep=(), _release=Database.release):
     return _release(self, runner_id, ())
 
 
-def _gives_nothing_back(self, runner_id, keep=()):
+def _releases_nothing(self, runner_id, keep=()):
     pass
 
 
-async def _gives_back_once(self):
+async def _releases_without_a_retry(self):
     try:
         await self._once(self.store.release, self._runner.id)
     except ConnectionError:
@@ -171,11 +173,11 @@ def _suspends_twice(self, claim, call_id, wanted, events, _suspend=Database.susp
     return _suspend(self, claim, call_id, wanted, events)
 
 
-def _tells_no_stop(self, runner_id, claims, _heartbeat=Database.heartbeat):
+def _reports_no_stop(self, runner_id, claims, _heartbeat=Database.heartbeat):
     return _heartbeat(self, runner_id, claims)[0], set()
 
 
-def _tells_no_loss(self, runner_id, claims, _heartbeat=Database.heartbeat):
+def _reports_no_lost_lease(self, runner_id, claims, _heartbeat=Database.heartbeat):
     return set(), _heartbeat(self, runner_id, claims)[1]
 
 
@@ -210,31 +212,31 @@ def _loads_without_the_stop(self, claim, _load=Database.load):
     return Loaded(loaded.request, loaded.progress)
 
 
-def _forgets_wishes(self):
+def _forgets_stops_on_locked_rows(self):
     self.wishes.clear()
 
 
-def _starts_what_was_approved(self, row, origin, _may_start=Database._may_start):
+def _starts_any_approved_call(self, row, origin, _may_start=Database._may_start):
     is_approved = row.approval == "approved"
     return specs.Verdict(kind="run") if is_approved else _may_start(self, row, origin)
 
 
-def _compares_nothing(self, call, found, _differs=Database._differs):
+def _skips_the_rehearsal_comparison(self, call, found, _differs=Database._differs):
     return call.rehearsal is None and _differs(self, call, found)
 
 
-def _writes_at_once(self, claim, call_id, interrupt, _begin=Database.begin_change):
+def _writes_rows_before_the_result(self, claim, call_id, interrupt, _begin=Database.begin_change):
     change = _begin(self, claim, call_id, interrupt)
     if not change.is_over:
         Database.write_rows(self, change)
     return change
 
 
-def _writes_nothing_more(self, change):
+def _writes_no_rows(self, change):
     pass
 
 
-def _rehearses_for_good(self, claim, call_id, interrupt, _begin=Database.begin_rehearsal):
+def _keeps_rehearsed_rows(self, claim, call_id, interrupt, _begin=Database.begin_rehearsal):
     found = _begin(self, claim, call_id, interrupt)
     call = self.call(self.turns[claim.turn_id], call_id)
     self.made.append((call.arguments["record"], call.arguments["token"]))
@@ -250,7 +252,7 @@ def _forgets_the_result(self, claim, call_id, interrupt, _begin=Database.begin_c
         call.outcome = outcome
 
 
-def _knows_of_no_result(self, claim, call_id, _lose=Database.lose_call):
+def _finds_no_result(self, claim, call_id, _lose=Database.lose_call):
     return None, _lose(self, claim, call_id)[1]
 
 
@@ -261,7 +263,7 @@ def _keeps_the_decision(self, claim, call_id, found, _ask_again=Database.ask_aga
     call.approval = approval
 
 
-def _forgets_what_has_left(self, *, has_left=False, detail="", _init=TryAgain.__init__):
+def _forgets_external_effects(self, *, has_left=False, detail="", _init=TryAgain.__init__):
     _init(self, detail=detail)
 
 
@@ -269,7 +271,7 @@ class _NotDone(Exception):
     """Instead of an `OutcomeUnknown`: nothing is on disk."""
 
 
-def _grants_what_was_shown(self, row, origin, _may_start=Database._may_start):
+def _lets_a_grant_replace_the_decision(self, row, origin, _may_start=Database._may_start):
     rehearsal, row.rehearsal = row.rehearsal, None
     try:
         return _may_start(self, row, origin)
@@ -277,7 +279,9 @@ def _grants_what_was_shown(self, row, origin, _may_start=Database._may_start):
         row.rehearsal = rehearsal
 
 
-async def _hears_no_stop(self, call, _interrupt, write, method, _tried=TurnJournal._tried, **own):
+async def _ignores_a_stop_between_tries(
+    self, call, _interrupt, write, method, _tried=TurnJournal._tried, **own
+):
     return await _tried(self, call, calls.Interrupt(10**3), write, method, **own)
 
 
@@ -288,7 +292,7 @@ def _writes_without_a_lease(self, batch):
     return set()
 
 
-def _reads_no_foreign_words(self, row):
+def _finds_no_foreign_words(self, row):
     return False
 
 
@@ -296,7 +300,7 @@ def _counts_foreign_words_of_its_turn_only(self, row):
     return any(call.is_foreign and call.round < row.round for call in row.turn.calls)
 
 
-def _takes_always_after_foreign_words(self, row, origin, _may_start=Database._may_start):
+def _lets_a_grant_lift_the_question(self, row, origin, _may_start=Database._may_start):
     if row.tool and self.grant_of(row) in self.grants and row.approval != "approved":
         self.has_taint, had = False, self.has_taint
         try:
@@ -310,7 +314,7 @@ MUTANTS = {
     "foreign words are not looked for": (
         "nothing_acts_on_foreign_words",
         5,
-        (Database, "_comes_after_foreign_words", _reads_no_foreign_words),
+        (Database, "_comes_after_foreign_words", _finds_no_foreign_words),
     ),
     "foreign words of earlier turns are forgotten": (
         "nothing_acts_on_foreign_words",
@@ -320,32 +324,32 @@ MUTANTS = {
     "“always” lifts the question after foreign words": (
         "nothing_acts_on_foreign_words",
         161,
-        (Database, "_may_start", _takes_always_after_foreign_words),
+        (Database, "_may_start", _lets_a_grant_lift_the_question),
     ),
     "the end of a turn leaves its calls open": (
         "a_turn_that_ended_has_nothing_open",
         0,
-        (Database, "_close", _closes_nothing),
+        (Database, "_close", _leaves_calls_open),
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
         1,
-        (Database, "_answers", _takes_open_for_cancelled),
+        (Database, "_answers", _counts_open_questions_as_dismissed),
     ),
     "Stop is notified but not stored": (
         "stop_is_never_lost",
         23,
-        (Database, "request_stop", _only_tells),
+        (Database, "request_stop", _notifies_without_storing),
     ),
     "a Stop of an entered message is dropped": (
         "stop_is_never_lost",
         120,
-        (Database, "request_stop", _stops_nothing_that_enters),
+        (Database, "request_stop", _drops_the_stop_of_an_entered_message),
     ),
     "a call in flight is reported as cancelled": (
         "what_did_not_run_is_not_told_as_done",
         16,
-        (Database, "_close", _calls_it_cancelled),
+        (Database, "_close", _reports_calls_in_flight_as_cancelled),
     ),
     "a sign-in writes into a running log": (
         "one_writer_without_gaps",
@@ -355,34 +359,34 @@ MUTANTS = {
     "capacity is counted before the wait": (
         "capacity_holds_over_all_databases",
         19,
-        (runner.Runner, "reserve", _counts_before_it_waits),
+        (runner.Runner, "reserve", _counts_capacity_before_the_wait),
     ),
     "the lease of a lost journal is kept": (
         "no_lease_is_kept_for_a_lost_journal",
         0,
-        (heartbeat.Heartbeat, "let_go", _keeps_everything),
-        (queue_worker.QueueWorker, "_held_db", _gives_up_at_once),
+        (heartbeat.Heartbeat, "let_go", _keeps_the_lease),
+        (queue_worker.QueueWorker, "_held_db", _tries_only_once),
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
         13,
-        (Database, "held", _forgets_the_epoch),
+        (Database, "held", _ignores_the_epoch),
     ),
     "a call in flight runs again": (
         "no_call_is_executed_twice",
         6,
-        (Database, "begin_call", _runs_again),
+        (Database, "begin_call", _runs_lost_calls_again),
     ),
     "a question that was asked is asked again": (
         "nobody_is_asked_twice",
         9,
-        (Database, "suspend_call", _asks_again),
+        (Database, "suspend_call", _asks_after_a_start),
     ),
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
         4,
         (tools.TurnTools, "find", _resumes_by_name),
-        (Database, "_may_start", _fits_whatever_runs),
+        (Database, "_may_start", _compares_the_call_with_itself),
     ),
     "a turn runs beside a younger one": (
         "one_turn_of_a_conversation_at_a_time",
@@ -392,17 +396,17 @@ MUTANTS = {
     "a queued message starts before a waiting turn": (
         "what_is_queued_comes_in_its_order",
         5,
-        (Database, "_is_next", _overtakes_what_waits),
+        (Database, "_is_next", _starts_before_waiting_turns),
     ),
     "a steering message is answered twice": (
         "what_is_sent_meanwhile_is_read_once",
         8,
-        (Database, "_close_entered", _closes_nobody),
+        (Database, "_close_entered", _leaves_steering_messages_open),
     ),
     "leases of dead runners are not swept": (
         "every_turn_ends",
         1,
-        (Database, "sweep", _does_not_look_after),
+        (Database, "sweep", _sweeps_nothing),
     ),
     "a call starts on a verdict older than a lease": (
         "a_call_starts_fresh_and_allowed",
@@ -417,12 +421,12 @@ MUTANTS = {
     "an approval outlives switches and definitions": (
         "a_call_starts_fresh_and_allowed",
         22,
-        (Database, "_may_start", _starts_what_was_approved),
+        (Database, "_may_start", _starts_any_approved_call),
     ),
     "events that met a locked turn are dropped": (
         "one_writer_without_gaps",
         79,
-        (event_log.EventLog, "put_back", _drops_what_was_drained),
+        (event_log.EventLog, "put_back", _drops_drained_events),
     ),
     "events of a lost COMMIT reuse their numbers": (
         "one_writer_without_gaps",
@@ -437,17 +441,17 @@ MUTANTS = {
     "the task of a lost turn goes on": (
         "a_lost_turn_is_dropped",
         13,
-        (queue_worker.QueueWorker, "_lose", _only_closes_the_journal),
+        (queue_worker.QueueWorker, "_lose", _leaves_the_task_running),
     ),
     "a heartbeat reports no lost lease": (
         "a_lost_turn_is_dropped",
         65,
-        (Database, "heartbeat", _tells_no_loss),
+        (Database, "heartbeat", _reports_no_lost_lease),
     ),
     "a heartbeat reports no Stop": (
         "stop_is_never_lost",
         291,
-        (Database, "heartbeat", _tells_no_stop),
+        (Database, "heartbeat", _reports_no_stop),
     ),
     "a turn is loaded without its Stop": (
         "a_turn_stopped_before_its_claim_asks_nothing",
@@ -457,12 +461,12 @@ MUTANTS = {
     "a Stop on a locked row is forgotten": (
         "stop_is_never_lost",
         76,
-        (Database, "apply_stops", _forgets_wishes),
+        (Database, "apply_stops", _forgets_stops_on_locked_rows),
     ),
     "a runner releases turns that it still runs": (
         "no_turn_is_taken_from_a_healthy_runner",
         16,
-        (Database, "release", _gives_all_back),
+        (Database, "release", _releases_running_turns),
     ),
     "no lease is extended": (
         "no_turn_is_taken_from_a_healthy_runner",
@@ -472,12 +476,12 @@ MUTANTS = {
     "a stopping runner releases no leases": (
         "a_lease_without_a_runner_is_returned",
         11,
-        (Database, "release", _gives_nothing_back),
+        (Database, "release", _releases_nothing),
     ),
     "a drain does not retry locked rows": (
         "a_lease_without_a_runner_is_returned",
         90,
-        (queue_worker.QueueWorker, "_give_back", _gives_back_once),
+        (queue_worker.QueueWorker, "_give_back", _releases_without_a_retry),
     ),
     "a claim whose answer was lost is kept": (
         "a_lease_without_a_runner_is_returned",
@@ -492,7 +496,7 @@ MUTANTS = {
     "a change runs without comparing its rehearsal": (
         "what_was_shown_is_what_is_changed",
         2,
-        (Database, "_differs", _compares_nothing),
+        (Database, "_differs", _skips_the_rehearsal_comparison),
     ),
     "a decision counts for the next rehearsal": (
         "what_was_shown_is_what_is_changed",
@@ -507,29 +511,29 @@ MUTANTS = {
     "a grant replaces the decision on a rehearsal": (
         "what_was_shown_is_what_is_changed",
         43,
-        (Database, "_may_start", _grants_what_was_shown),
+        (Database, "_may_start", _lets_a_grant_replace_the_decision),
     ),
     "rows are on disk before their result": (
         "records_are_changed_once_with_the_result",
         0,
-        (Database, "begin_change", _writes_at_once),
-        (sim_database.Database, "write_rows", _writes_nothing_more),
+        (Database, "begin_change", _writes_rows_before_the_result),
+        (sim_database.Database, "write_rows", _writes_no_rows),
     ),
     "a rehearsal is not undone": (
         "records_are_changed_once_with_the_result",
         1,
-        (Database, "begin_rehearsal", _rehearses_for_good),
+        (Database, "begin_rehearsal", _keeps_rehearsed_rows),
     ),
     "a change with a lost COMMIT answer runs again": (
         "records_are_changed_once_with_the_result",
         21,
         (Database, "begin_change", _forgets_the_result),
-        (Database, "lose_call", _knows_of_no_result),
+        (Database, "lose_call", _finds_no_result),
     ),
     "external effects run again after a crash": (
         "what_was_sent_is_not_sent_again",
         76,
-        (Database, "begin_call", _runs_again),
+        (Database, "begin_call", _runs_lost_calls_again),
     ),
     "an external effect starts unrecorded": (
         "what_was_sent_is_not_sent_again",
@@ -539,7 +543,7 @@ MUTANTS = {
     "a failed try with external effects runs again": (
         "what_was_sent_is_not_sent_again",
         16,
-        (TryAgain, "__init__", _forgets_what_has_left),
+        (TryAgain, "__init__", _forgets_external_effects),
     ),
     "a call on records is tried without end": (
         "a_call_on_records_is_tried_a_few_times",
@@ -549,7 +553,7 @@ MUTANTS = {
     "a Stop between two tries is not heard": (
         "a_call_on_records_is_tried_a_few_times",
         29,
-        (TurnJournal, "_tried", _hears_no_stop),
+        (TurnJournal, "_tried", _ignores_a_stop_between_tries),
     ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
