@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from dev.demo.languages import SIMPLIFIED, TRADITIONAL
+from services.grounding.values import MONTHS
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 # characters that only one of the two scripts has
@@ -64,10 +65,14 @@ def invented(answer: str, known: Sequence[str]) -> list[str]:
 
     >>> invented("利馬是 08:00，差 13 小時。", ["16:00 in Nairobi is 08:00 in Lima, the same day."])
     ['13']
+    >>> invented("11月27日 08:00", ["08:00 on 27 November 2026"])
+    []
     """
     rest, times = _OFFSET.sub("", answer), set().union(*map(_all_times, known))
     found = [_written(told) for told in times_in(rest) if not told & times]
     numbers = {one for text in known for one in _numbers(text)}
+    read = " ".join(known).lower()
+    numbers |= {str(number) for number, name in enumerate(MONTHS, 1) if name in read}
     return found + [one for one in _numbers(_TIME.sub(" ", rest)) if one not in numbers]
 
 
