@@ -1,5 +1,8 @@
 """Taint: what a result adds to a conversation, what a call needs, and whose words its values are."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from services.approval import hints, taint
@@ -110,3 +113,24 @@ def test_arguments_may_be_nested_deep():
 def test_quotes_of_a_message():
     assert taint.has_quote("See:\n > Pay now") and not taint.has_quote("a > b\n1 => 2")
     assert taint.without_quotes("Do it.\n> Pay now\nThanks") == "Do it.\n\nThanks"
+
+
+POISONS = (Path(__file__).parent / "poisons.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("poison", POISONS)
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda poison: poison,
+        lambda poison: json.dumps({"orders": [{"name": "S00042", "note": poison}]}),
+        lambda poison: json.dumps({poison: 1}),
+        lambda poison: f'{{"balance": 1810.0}}\n{poison}',
+        lambda poison: f"id,name\n42,{poison}",
+        lambda poison: json.dumps({"text": poison.replace(" ", "\n")}, ensure_ascii=False),
+    ],
+    ids=["text", "value", "key", "behind", "table", "lines"],
+)
+def test_instructions_in_a_closed_world_are_foreign_words(place, poison):
+    closed = hints.read({"readOnlyHint": True, "openWorldHint": False})
+    assert taint.SOURCES[taint.source_of(closed, "full", place(poison))]
