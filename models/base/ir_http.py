@@ -108,7 +108,9 @@ class IrHttp(models.AbstractModel):
         if not _is_same_origin(request.httprequest.headers):
             raise CrossSite
         if not cls._woow_sign_in_by_key(MCP_SCOPE):
-            raise AccessDenied
+            denied = AccessDenied()
+            denied.loglevel = logging.INFO  # clients ask without a key to learn that they need one
+            raise denied
 
     @classmethod
     def _woow_sign_in_by_key(cls, scope):
