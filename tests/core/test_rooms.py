@@ -31,7 +31,8 @@ ARROWS = {
     "services.mcp.pool": (
         "services services.net services.oauth services.mcp.transport services.mcp.session services.mcp.discovery"
     ),
-    "services.gateway": "services services.mcp.transport services.turn",
+    "services.oauth_server": "services",
+    "services.gateway": "services services.mcp.transport services.turn services.oauth_server",
     "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
     "services.openapi": "services services.net services.schemas services.mcp.discovery",
     "services.documents": "services services.sandbox",

@@ -188,7 +188,7 @@ def test_whatever_the_engine_says_is_marked():
 
 
 LOOKS_LIKE_ONE = re.compile(r"[A-Z“][^\n]{6,} [^\n]*[.!?]")
-# Texts for models, the log or the operator.
+# Texts for models, the log, the operator or developers of clients.
 NOT_FOR_PEOPLE = {
     SERVICES / path
     for path in (
@@ -202,6 +202,9 @@ NOT_FOR_PEOPLE = {
         "llm/diagnose.py",
         "llm/tool_protocol.py",
         "llm/transcript.py",
+        "oauth_server/exchange.py",
+        "oauth_server/parameters.py",
+        "oauth_server/registration.py",
         "sandbox/bubblewrap.py",
         "sentence.py",
         "toolset/lookup.py",

@@ -17,6 +17,7 @@ from services.mcp.pool import pool
 from services.mcp.transport import param_headers
 from services.net import egress, faults
 from services.oauth import metadata
+from services.oauth_server import redirects, tokens
 from services.openapi import parser
 from services.records import compare, id_check
 from services.render import markdown, markdown_rules
@@ -580,6 +581,26 @@ PATTERNS = {
         128_000,
         definition_diff._listed,
         (" ", ",", "a ", "a, ", ";\n", "a"),
+    ),
+    "services.oauth_server.redirects._CHARACTERS": (
+        16_384,
+        redirects._CHARACTERS.fullmatch,
+        ("a", "a ", "%", "https://"),
+    ),
+    "services.oauth_server.tokens.CHALLENGE": (
+        16_384,
+        tokens.CHALLENGE.fullmatch,
+        ("a", "-", "é"),
+    ),
+    "services.oauth_server.tokens._VERIFIER": (
+        16_384,
+        lambda s: tokens.proves(s, ""),
+        ("a", "~", "é"),
+    ),
+    "services.oauth_server.tokens._FAMILY_OF": (
+        16_384,
+        tokens.family_of,
+        ("woow_rt.", "woow_rt.a.", "a", "-."),
     ),
     # hand-written loops
     "services.mcp.discovery.definition_diff.rows": (

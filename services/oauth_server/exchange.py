@@ -1,0 +1,104 @@
+"""Token requests: a code or a refresh token for new tokens (OAuth 2.1, 4.1.3 and 4.3)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import const, parameters, tokens
+from .errors import OAuthError
+from .parameters import Given
+
+NAMES = (
+    "grant_type",
+    "client_id",
+    "code",
+    "redirect_uri",
+    "code_verifier",
+    "refresh_token",
+    "resource",
+)
+TOKEN = {"authorization_code": "code", "refresh_token": "refresh_token"}  # parameter by grant type
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """A code or a refresh token that a client shows for new tokens.
+
+    :ivar grant_type: a key of `TOKEN`
+    :ivar token: the code or the refresh token
+    :ivar family: of it
+    """
+
+    grant_type: str
+    client_id: str
+    token: str
+    family: str
+    redirect_uri: str
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCode:
+    """The host's record of a code.
+
+    :ivar digest: empty once it was used
+    :ivar is_over: its time is over
+    """
+
+    digest: str
+    is_over: bool
+    redirect_uri: str
+    challenge: str
+
+
+def read(given: Given, resource: str) -> TokenRequest:
+    """Check the form of a token request.
+
+    :param given: the fields of the form
+    :param resource: address that tokens are for
+    :raises OAuthError: something is missing or cannot be
+    """
+    sent = parameters.single(given, NAMES)
+    if sent["grant_type"] not in TOKEN:
+        known = " or ".join(TOKEN)
+        raise OAuthError("unsupported_grant_type", f"grant_type must be {known}.")
+    if not sent["client_id"]:
+        raise OAuthError("invalid_client", "client_id is missing.")
+    name = TOKEN[sent["grant_type"]]
+    if not sent[name]:
+        raise OAuthError("invalid_request", f"{name} is missing.")
+    parameters.check_resource(sent["resource"], resource)
+    return TokenRequest(
+        grant_type=sent["grant_type"],
+        client_id=sent["client_id"],
+        token=sent[name],
+        family=tokens.family_of(sent[name]),
+        redirect_uri=sent["redirect_uri"],
+        verifier=sent["code_verifier"],
+    )
+
+
+def check_code(asked: TokenRequest, kept: KeptCode) -> None:
+    """Check that the client that shows a code is the one that asked for it.
+
+    :raises OAuthError: it is not, or comes too late
+    """
+    if kept.is_over or not tokens.is_same(asked.token, kept.digest):
+        raise OAuthError("invalid_grant", "The code is not valid, or not any more.")
+    if asked.redirect_uri != kept.redirect_uri:
+        raise OAuthError("invalid_grant", "redirect_uri is not that of the authorization request.")
+    if not tokens.proves(asked.verifier, kept.challenge):
+        raise OAuthError("invalid_grant", "code_verifier does not match the code_challenge.")
+
+
+def answer(access: str, refresh: str, scope: str) -> dict[str, Any]:
+    """The new tokens, as JSON (RFC 6749, 5.1).
+
+    :param scope: separated by blanks
+    """
+    return {
+        "access_token": access,
+        "token_type": "Bearer",
+        "expires_in": const.ACCESS_LIFE,
+        "refresh_token": refresh,
+        "scope": scope,
+    }
