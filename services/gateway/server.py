@@ -4,11 +4,12 @@ Sources: MCP 2025-11-25, basic/lifecycle, basic/transports and server/tools; the
 sessions: a legacy client gets no id of one, so each of its requests stands alone, too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from .. import const, jsonrpc
+from ..oauth_server.const import CALL, READ
 from . import envelope, listing, messages, results
 from .envelope import Era, Headers
 from .host import Host, ToolResult, UnknownTool
@@ -21,6 +22,7 @@ INSTRUCTIONS = (
     "Tools of the MCP servers that this user has in Odoo, named server__tool. A call that needs the user's approval is"
     " refused with the code approval_required: tell the user, and do not try to get the same effect in another way."
 )
+SCOPES = {"tools/list": READ, "tools/call": CALL}  # that the caller's token needs for a method
 CAPABILITIES: dict[str, Any] = {"tools": {}}
 LIST_TTL = 60_000  # ms that a client may keep a list; each call is checked anew anyway
 _CACHED = {"ttlMs": LIST_TTL, "cacheScope": "private"}  # of lists: each user has other tools
@@ -50,20 +52,23 @@ class Exchange(Generic[Call]):
     reply: Callable[[Sequence[ToolResult]], Reply]
 
 
-def exchange(body: bytes, headers: Headers, host: Host[Call]) -> Exchange[Call]:
+def exchange(
+    body: bytes, headers: Headers, host: Host[Call], scopes: Collection[str] = (READ, CALL)
+) -> Exchange[Call]:
     """Decide what to answer to a POST.
 
     :param headers: by their names in lower case
     :param host: the caller's tools
+    :param scopes: of the caller's token
     """
     headers = {name: value.strip(" \t") for name, value in headers.items()}  # RFC 9110, 5.5
     try:
         value = messages.parse(body)
         if isinstance(value, list):
-            return _batch(_batched(value, headers), headers, host)
+            return _batch(_batched(value, headers), headers, host, scopes)
     except RpcError as error:
         return _at_once(Reply(error.status, error.answer(None)))
-    return _single(value, headers, host)
+    return _single(value, headers, host, scopes)
 
 
 def _batched(items: list[Any], headers: Headers) -> list[Any]:
@@ -78,8 +83,10 @@ def _batched(items: list[Any], headers: Headers) -> list[Any]:
     return items
 
 
-def _batch(items: list[Any], headers: Headers, host: Host[Call]) -> Exchange[Call]:
-    parts = [_single(item, headers, host) for item in items]
+def _batch(
+    items: list[Any], headers: Headers, host: Host[Call], scopes: Collection[str]
+) -> Exchange[Call]:
+    parts = [_single(item, headers, host, scopes) for item in items]
 
     def reply(made: Sequence[ToolResult]) -> Reply:
         left = iter(made)
@@ -90,12 +97,15 @@ def _batch(items: list[Any], headers: Headers, host: Host[Call]) -> Exchange[Cal
     return Exchange(tuple(call for part in parts for call in part.calls), reply)
 
 
-def _single(value: Any, headers: Headers, host: Host[Call]) -> Exchange[Call]:
+def _single(
+    value: Any, headers: Headers, host: Host[Call], scopes: Collection[str]
+) -> Exchange[Call]:
     try:
         message = messages.read(value)
         era = envelope.era(message, headers)
         if message.id is None:
             return _at_once(Reply(202))
+        _check_scope(message, scopes)
         if message.method == "tools/call":
             return _call(message, era, headers, host)
         answer = _METHODS[era].get(message.method)
@@ -108,6 +118,17 @@ def _single(value: Any, headers: Headers, host: Host[Call]) -> Exchange[Call]:
         return _at_once(_result(message, era, answer(message, host)))
     except RpcError as error:
         return _at_once(Reply(error.status, error.answer(messages.request_id(value))))
+
+
+def _check_scope(message: Message, scopes: Collection[str]) -> None:
+    needed = SCOPES.get(message.method)
+    if needed and needed not in scopes:
+        raise RpcError(
+            jsonrpc.INVALID_REQUEST,
+            f"The token lacks the scope {needed}.",
+            status=403,
+            data={"code": "insufficient_scope", "scope": needed},
+        )
 
 
 def _at_once(reply: Reply) -> Exchange[Any]:

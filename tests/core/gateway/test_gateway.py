@@ -37,10 +37,10 @@ class Tools:
         return name, arguments
 
 
-def post(value, headers=(), host=None):
+def post(value, headers=(), host=None, **more):
     """:return: status and message, with all calls made"""
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    exchange = server.exchange(body, dict(headers), host or Tools())
+    exchange = server.exchange(body, dict(headers), host or Tools(), **more)
     made = [
         results.of_tool({"content": [{"type": "text", "text": json.dumps(call)}]})
         for call in exchange.calls
@@ -225,6 +225,29 @@ def test_an_error_bears_the_id_where_there_is_one():
     assert post({"jsonrpc": "2.0", "id": "x", "method": 1})[1]["id"] == "x"
     assert "id" not in post({"jsonrpc": "2.0", "id": ["x"], "method": "ping"})[1]
     assert "id" not in post({"jsonrpc": "2.0", "id": "x" * 1_000, "method": "ping"})[1]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "refused"),
+    [
+        (("tools:read",), "tools/call"),
+        (("tools:call",), "tools/list"),
+        ((), "tools/list"),
+    ],
+)
+def test_a_method_needs_the_scope_of_its_token(scopes, refused):
+    host = Tools()
+    status, message = post(request(refused, {"name": "a__b"}), host=host, scopes=scopes)
+    assert status == 403
+    assert message["error"]["data"]["scope"] == server.SCOPES[refused]
+    assert not host.asked
+    for method in ("initialize", "ping", *{"tools/list", "tools/call"} - {refused}):
+        if server.SCOPES.get(method) in (None, *scopes):
+            assert post(request(method, {"name": "a__b"}), scopes=scopes)[0] == 200
+    batch = [request("ping"), request(refused)]
+    status, messages_of_batch = post(batch, {"mcp-protocol-version": "2025-03-26"}, scopes=scopes)
+    assert status == 200
+    assert ["error" in one for one in messages_of_batch] == [False, True]
 
 
 def test_batches_are_of_one_revision():
