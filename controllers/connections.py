@@ -1,8 +1,9 @@
-"""Personal keys: for system servers, and for the person's own MCP clients."""
+"""Personal keys for system servers; keys and connected clients of the person's own for `/mcp`."""
 
 from odoo import http
 from odoo.http import request
 
+from ..models.base.ir_http import GRANT
 from ..models.base.res_users import KEY_DAYS
 from ..runtime.web.api_error import ApiError
 from .chat import READ, ROUTE
@@ -48,11 +49,12 @@ class ConnectionController(http.Controller):
 
     @http.route("/api/mcp/keys", **READ)
     def keys(self):
-        """The caller's keys for MCP clients, with the address at which these clients reach Odoo."""
+        """The caller's connected MCP clients and keys for them, with the address at which they reach Odoo."""
         return {
+            "clients": request.env[GRANT]._own()._data(),
             "keys": request.env.user._woow_mcp_keys(),
             "days": [*KEY_DAYS],
-            "url": f"{request.httprequest.url_root}mcp",
+            "url": request.env["ir.http"]._woow_addresses().resource,
         }
 
     @http.route("/api/mcp/keys", methods=["POST"], **ROUTE)
@@ -69,4 +71,9 @@ class ConnectionController(http.Controller):
     @http.route("/api/mcp/keys/<int:key_id>", methods=["DELETE"], **ROUTE)
     def revoke_key(self, key_id):
         request.env.user._revoke_woow_mcp_key(key_id)
+        return request.make_response("", status=204)
+
+    @http.route("/api/mcp/clients/<int:grant_id>", methods=["DELETE"], **ROUTE)
+    def disconnect_client(self, grant_id):
+        request.env[GRANT]._disconnect(grant_id)
         return request.make_response("", status=204)

@@ -13,7 +13,7 @@ from .schemas import SCHEMAS, misfit
 
 MAX_BODY = messages.MAX_BODY  # bytes of one JSON body, where the route names no `max_body`
 NO_KEY = (
-    "Send an Odoo API key for MCP clients as a bearer token: AI settings, Keys and permissions."
+    "Sign in as WWW-Authenticate says, or send an Odoo API key for MCP clients as a bearer token."
 )
 
 
@@ -93,6 +93,9 @@ class McpDispatcher(AiDispatcher):
         error = self._logged(exc)
         if error.code == 401:
             error.description = NO_KEY
+            is_sent = "Authorization" in self.request.httprequest.headers
+            addresses = self.request.env["ir.http"]._woow_addresses()
+            error.headers["WWW-Authenticate"] = addresses.challenge("invalid_token" * is_sent)
         return self.request.make_json_response(
             rpc_error(error), headers=list(error.headers.items()), status=error.code
         )

@@ -1,4 +1,4 @@
-"""MCP endpoint: Odoo as an MCP server, for the clients of people who have a key."""
+"""MCP endpoint: Odoo as an MCP server, for clients that a person has signed in to, or that have a key."""
 
 import functools
 from dataclasses import replace
@@ -14,6 +14,7 @@ from ..services import jsonrpc, text
 from ..services.errors import EngineError
 from ..services.gateway import results, server
 from ..services.gateway.host import UnknownTool
+from ..services.oauth_server import const as oauth
 from .execute import RequestedCall, check_mcp_is_on
 
 ROUTE = {"type": "woow_mcp", "auth": "woow_mcp"}
@@ -26,7 +27,8 @@ class GatewayController(http.Controller):
         sent = request.httprequest
         headers = {name.lower(): value for name, value in sent.headers.items()}
         body = sent.get_data() if sent.content_length else b""
-        exchange = server.exchange(body, headers, _Tools(request.env))
+        scopes = getattr(request, "woow_scopes", oauth.SCOPES)  # a key has all
+        exchange = server.exchange(body, headers, _Tools(request.env), scopes)
         if not exchange.calls:
             return _response(exchange.reply(()))
 
@@ -105,4 +107,9 @@ def _failed(error, code=None):
 def _response(reply):
     if reply.message is None:
         return request.make_response("", status=reply.status)
-    return request.make_json_response(reply.message, status=reply.status)
+    headers = {}
+    if reply.status == 403:
+        needed = reply.message["error"]["data"]["scope"]
+        addresses = request.env["ir.http"]._woow_addresses()
+        headers["WWW-Authenticate"] = addresses.challenge("insufficient_scope", needed)
+    return request.make_json_response(reply.message, headers=headers, status=reply.status)

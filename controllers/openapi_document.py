@@ -91,7 +91,13 @@ OPERATIONS = {
     ),
     ("put", CONNECTED): ("Add or replace the caller's key", "Key", 200, "Connection", ()),
     ("delete", CONNECTED): ("Delete the caller's key", "", 204, "", ()),
-    ("get", "/api/mcp/keys"): ("The caller's keys for MCP clients", "", 200, "ClientKeys", ()),
+    ("get", "/api/mcp/keys"): (
+        "The caller's connected MCP clients and keys for them",
+        "",
+        200,
+        "ClientKeys",
+        (),
+    ),
     ("post", "/api/mcp/keys"): (
         "Make a key for MCP clients (a signed-in person)",
         "NewClientKey",
@@ -100,6 +106,7 @@ OPERATIONS = {
         (),
     ),
     ("delete", "/api/mcp/keys/{key_id}"): ("Revoke a key for MCP clients", "", 204, "", ()),
+    ("delete", "/api/mcp/clients/{grant_id}"): ("Disconnect an MCP client", "", 204, "", ()),
     ("get", "/api/mcp/export"): (
         "Servers as mcpServers JSON, with placeholders for secrets",
         "",

@@ -371,6 +371,19 @@ SCHEMAS = {
     "Key": _object({"api_key": TEXT}),
     "ClientKeys": _object(
         {
+            "clients": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "name": {**TEXT, "description": "The client has chosen it itself"},
+                        "place": {**TEXT, "description": "Host, or scheme of an app"},
+                        "can_call": {**BOOL, "description": "False: it only lists the tools"},
+                        "connected_at": MOMENT,
+                        "last_used_at": MOMENT,
+                        "expires_at": MOMENT,
+                    }
+                )
+            ),
             "keys": _list(
                 _object({"id": INT, "name": TEXT, "created_at": MOMENT, "expires_at": MOMENT})
             ),

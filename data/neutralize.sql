@@ -6,6 +6,7 @@ UPDATE woow_paas_platform_mcp_server
        oauth_client_secret_encrypted = NULL, template_values_encrypted = NULL, active = FALSE,
        state = 'disabled', state_message = NULL;
 DELETE FROM woow_paas_platform_server_credential;
+DELETE FROM woow_paas_platform_oauth_client;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
 
 -- The rest is for copies that keep their credentials, too (tools/copies.py).

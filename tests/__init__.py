@@ -44,6 +44,7 @@ from . import test_mcp_switch
 from . import test_members
 from . import test_metrics
 from . import test_neutralize
+from . import test_oauth_server
 from . import test_old_python
 from . import test_one_decision
 from . import test_outages

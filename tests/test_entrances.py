@@ -71,7 +71,10 @@ IMMEDIATE = {
     "/api/ai/preferences",
     "/api/ai/sign-ins",
     "/api/ai/sign-ins/<int:sign_in_id>",
+    "/.well-known/oauth-authorization-server/woow/oauth",
+    "/.well-known/oauth-protected-resource/mcp",
     "/api/mcp/batch",
+    "/api/mcp/clients/<int:grant_id>",
     "/api/mcp/connections",
     "/api/mcp/connections/<int:server_id>",
     "/api/mcp/export",
@@ -123,6 +126,10 @@ IMMEDIATE = {
     "/my/services/<int:service_id>/mcp",
     "/my/services/<int:service_id>/members",
     "/my/services/<int:service_id>/members/<int:access_id>/remove",
+    "/woow/oauth/authorize",
+    "/woow/oauth/register",
+    "/woow/oauth/revoke",
+    "/woow/oauth/token",
 }
 # Methods that RPC reaches, beside Odoo's own create, write and unlink: these ask a server in the background …
 IN_BACKGROUND = {

@@ -205,7 +205,7 @@ class TestGateway(GatewayCase):
         for method in ("POST", "GET", "DELETE"):
             answer = self.opener.request(method, f"{self.base_url()}/mcp", json={}, timeout=20)
             self.assertEqual(answer.status_code, 401)
-            self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+            self.assertIn("oauth-protected-resource/mcp", answer.headers["WWW-Authenticate"])
             self.assertEqual(answer.json()["error"]["data"]["code"], "unauthenticated")
 
     def test_a_key_that_is_over_opens_no_more(self):

@@ -55,6 +55,8 @@ RIGHTS = {
     "template_import": (ADMIN, ADMIN, ADMIN, ADMIN),  # the admin's own
     "sign_in": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "shared_sign_in": (MANAGERS, NOBODY, NOBODY, MANAGERS),
+    "oauth_client": (ADMIN, NOBODY, NOBODY, ADMIN),
+    "oauth_grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "sign_in_request": (NOBODY, NOBODY, NOBODY, NOBODY),
     "credential": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "conversation": (OWN, NOBODY, NOBODY, NOBODY),
@@ -113,6 +115,20 @@ class People:
             setattr(cls, f"{name}_version", server.version_ids[:1])
         cls.grant = cls._model("tool_grant")._grant(cls.turn, cls.forecast, "always")
         cls.credential = cls._model("server_credential")._keep(cls.server, cls.member, "sk-member")
+        cls.oauth_client = cls._make(
+            "oauth_client", name="Editor", client_id="editor", redirect_uris="http://localhost/cb"
+        )
+        cls.oauth_grant = cls._make(
+            "oauth_grant",
+            client_id=cls.oauth_client.id,
+            user_id=cls.member.id,
+            scope="tools:read",
+            redirect_uri="http://localhost/cb",
+            resource="http://localhost/mcp",
+            family_digest="x",
+            last_used_at=fields.Datetime.now(),
+            expires_at=fields.Datetime.add(fields.Datetime.now(), days=1),
+        )
         SignIn = cls._model("mcp_sign_in")
         cls.sign_in = SignIn._of(cls.server.id, cls.member.id, "a", make=True)
         cls.shared_sign_in = SignIn._of(cls.user_server.id, 0, "a", make=True)
@@ -185,6 +201,8 @@ class TestPermissionsOnRecords(People, AiCase):
             "sign_in_request": cls._model("mcp_sign_in_request")._put(
                 cls.sign_in, cls.member.id, "state", {}
             ),
+            "oauth_client": cls.oauth_client,
+            "oauth_grant": cls.oauth_grant,
             "credential": cls.credential,
             "conversation": cls.conversation,
             "turn": cls.turn,

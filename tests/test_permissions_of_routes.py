@@ -147,6 +147,7 @@ ROUTES = [
     ("GET", "/api/mcp/keys", None, {"in": SIGNED_IN}, None),
     ("POST", "/api/mcp/keys", NEW_KEY, {"in": SIGNED_IN}, None),
     ("DELETE", "/api/mcp/keys/{client_key}", None, {"in": OWN}, 404),
+    ("DELETE", "/api/mcp/clients/{oauth_grant}", None, {"in": OWN}, 404),
     ("POST", "/api/mcp/execute-tool", {"toolName": "forecast"}, {"in": SIGNED_IN}, None),
     (
         "POST",
@@ -165,6 +166,8 @@ ROUTES = [
     ("GET", "/api/mcp/openapi.json", None, {"in": EVERYBODY}, None),
     ("GET", "/api/ai/health", None, {"in": EVERYBODY}, None),
     ("GET", "/api/ai/oauth/client.json", None, {"in": EVERYBODY}, None),
+    ("GET", "/.well-known/oauth-protected-resource/mcp", None, {"in": EVERYBODY}, None),
+    ("GET", "/.well-known/oauth-authorization-server/woow/oauth", None, {"in": EVERYBODY}, None),
     ("POST", "/api/ai/providers/{provider}/test", None, {"in": ADMIN}, 404),
     ("POST", "/api/ai/providers/models", PROVIDER, {"in": ADMIN}, 403),
     ("GET", "/api/ai/assistants", None, {"in": SIGNED_IN}, None),
@@ -284,6 +287,10 @@ ELSEWHERE = {
     "/my/ai/sign-ins/forget": "test_sign_in",
     "/my/services/<int:service_id>/members": "test_members",
     "/my/services/<int:service_id>/members/<int:access_id>/remove": "test_members",
+    "/woow/oauth/authorize": "test_oauth_server",
+    "/woow/oauth/register": "test_oauth_server",
+    "/woow/oauth/revoke": "test_oauth_server",
+    "/woow/oauth/token": "test_oauth_server",
 }
 
 
@@ -316,6 +323,7 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
                 "assistant",
                 "conversation",
                 "grant",
+                "oauth_grant",
                 "personal_server",
                 "personal_tool",
                 "personal_version",

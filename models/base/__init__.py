@@ -5,4 +5,6 @@ from . import ir_attachment
 from . import ir_http
 from . import ir_sequence
 from . import mail_thread
+from . import oauth_client
+from . import oauth_grant
 from . import res_users

@@ -10,6 +10,8 @@ from odoo.http import request
 from werkzeug.exceptions import Forbidden
 
 from ...services import text
+from ...services.oauth_server import tokens
+from ...services.oauth_server.metadata import Addresses
 from ...tools import db, host
 from .res_users import MCP_SCOPE
 
@@ -18,6 +20,7 @@ _logger = logging.getLogger(__name__)
 LANGUAGE_HEADER = "X-Woow-Language"  # code of the language of the page that asks, such as zh_TW
 DEFAULT_PORTS = {"http": 80, "https": 443}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+GRANT = "woow_paas_platform.oauth_grant"
 MAX_ORIGIN = 200  # characters of an address in the log
 
 _told_of_proxy = threading.Event()
@@ -104,13 +107,58 @@ class IrHttp(models.AbstractModel):
 
     @classmethod
     def _auth_method_woow_mcp(cls):
-        """An Odoo API key for MCP clients, and nothing else: no session, so no page can call with one."""
+        """A token of a sign-in or an Odoo API key, and nothing else: no session, so no page can call with one."""
         if not _is_same_origin(request.httprequest.headers):
             raise CrossSite
-        if not cls._woow_sign_in_by_key(MCP_SCOPE):
-            denied = AccessDenied()
-            denied.loglevel = logging.INFO  # clients ask without a key to learn that they need one
-            raise denied
+        if not cls._woow_sign_in_by_grant() and not cls._woow_sign_in_by_key(MCP_SCOPE):
+            raise cls._woow_denied()
+
+    @classmethod
+    def _woow_denied(cls):
+        """The refusal of a client that may ask without a key, or with an old one, to learn what it needs."""
+        denied = AccessDenied()
+        denied.loglevel = logging.INFO
+        return denied
+
+    @classmethod
+    def _woow_addresses(cls):
+        """Addresses of this Odoo as the client reaches it.
+
+        A proxy may leave out that it is reached by https; then web.base.url tells.
+        """
+        base = request.httprequest.url_root.rstrip("/")
+        # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
+        known = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "").rstrip("/")
+        is_same_host = urlsplit(known).netloc == urlsplit(base).netloc
+        return Addresses(known if is_same_host and known.startswith("https:") else base)
+
+    @classmethod
+    def _woow_sign_in_by_grant(cls):
+        """Let the request be that of the person who has allowed the client of its access token.
+
+        The token's scopes are in `request.woow_scopes` then.
+
+        :return: False, and nothing is done, without such a token
+        :raises AccessDenied: the token is not valid, or for another address
+        """
+        if not tokens.is_access(token := cls._woow_bearer()):
+            return False
+        # sudo: oauth_grant - found by its token
+        grants = request.env[GRANT].sudo()
+        grant = grants._authenticate(token, cls._woow_addresses().resource)
+        if not grant:
+            raise cls._woow_denied()
+        request.update_env(user=grant.user_id.id)
+        request.session.can_save = False
+        request.woow_scopes = grant.scope.split()
+        return True
+
+    @classmethod
+    def _woow_bearer(cls):
+        """The bearer token of the request, empty without one."""
+        authorization = request.httprequest.headers.get("Authorization", "")
+        match = re.match(r"^bearer\s+(\S+)$", authorization, re.IGNORECASE)
+        return match[1] if match else ""
 
     @classmethod
     def _woow_sign_in_by_key(cls, scope):
@@ -120,11 +168,9 @@ class IrHttp(models.AbstractModel):
         :return: False, and nothing is done, without such a token
         :raises AccessDenied: the key is not valid, or not for this
         """
-        authorization = request.httprequest.headers.get("Authorization", "")
-        match = re.match(r"^bearer\s+(\S+)$", authorization, re.IGNORECASE)
-        if not match:
+        if not (key := cls._woow_bearer()):
             return False
-        uid = request.env["res.users.apikeys"]._check_credentials(scope=scope, key=match.group(1))
+        uid = request.env["res.users.apikeys"]._check_credentials(scope=scope, key=key)
         if not uid or uid in cls._get_public_users():
             raise AccessDenied
         request.update_env(user=uid)

@@ -22,6 +22,7 @@ PATHS = (
     "/api/agent-retrieval/",
     "/mcp",
     "/metrics",
+    "/woow/oauth/",
 )
 
 

@@ -32,7 +32,7 @@ OURS = {
     "services.net.egress.EgressPolicy.parse": "the operator's configuration",
     "services.catalog.server_file_reader": "the operator's file",
     "services.catalog.stdio_templates._of_form": "forms are of our templates; a value has at most 4 kB",
-    "models.base.ir_http.IrHttp._woow_sign_in_by_key": "one header of a request, which the HTTP server caps; linear",
+    "models.base.ir_http.IrHttp._woow_bearer": "one header of a request, which the HTTP server caps; linear",
     "controllers.stream.StreamController._last_event_id": "fixed length",
     "controllers.portal": "fixed length",
     "runtime.fleet.fleet.is_wanted": "the operator's filter over names of databases, as Odoo uses it",

@@ -1,0 +1,3 @@
+from . import metadata
+from . import consent
+from . import tokens

@@ -1,0 +1,112 @@
+"""Consent page: a person allows a client to use the person's tools, or does not."""
+
+from urllib.parse import urlencode
+
+from odoo import http
+from odoo.http import Response, request
+
+from ...models.base.ir_http import GRANT
+from ...services.oauth_server import authorization, const, metadata, parameters, redirects
+from ...services.oauth_server.errors import OAuthError
+from ...tools.refusals import Refusal
+from .tokens import CLIENT
+
+PAGE = {
+    "type": "http",
+    "auth": "user",
+    "website": True,
+    "multilang": False,
+    "sitemap": False,
+    "max_content_length": const.MAX_BODY,
+}
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+
+
+class OauthConsentController(http.Controller):
+    @http.route(metadata.AUTHORIZE, methods=["GET"], **PAGE)
+    def ask(self, **_query):
+        """Changes nothing: the person is asked each time."""
+        return self._checked(request.httprequest.args, self._question)
+
+    @http.route(metadata.AUTHORIZE, methods=["POST"], **PAGE)
+    def decide(self, **_form):
+        return self._checked(request.httprequest.form, self._decided)
+
+    def _checked(self, sent, act):
+        """Check all that the client has sent, then `act`.
+
+        An answer goes to nothing but a redirect URI of a client that is known; else the person is told.
+
+        :param sent: query or form, the page's own form holds what the client has sent
+        :param act: of (client, `Asked`, the client's parameters), gives the response
+        """
+        given = dict(sent.lists())
+        try:
+            told = parameters.single(given, authorization.NAMES)
+        except OAuthError:
+            return _page({"is_refused": True}, 400)
+        # sudo: oauth_client - its name and addresses, for the person whom it has sent here
+        client = request.env[CLIENT].sudo()._of(told["client_id"])
+        if not client or not redirects.is_registered(told["redirect_uri"], client._uris()):
+            return _page({"is_refused": True}, 400)
+        addresses = request.env["ir.http"]._woow_addresses()
+        try:
+            asked = authorization.read(given, told["redirect_uri"], addresses.resource)
+        except OAuthError as error:
+            return self._wrong(told, error)
+        try:
+            request.env[GRANT]._check_room(client)
+        except Refusal as refusal:
+            return _page({"refusal": str(refusal)}, 409)
+        return act(client, asked, told)
+
+    def _wrong(self, told, error):
+        """Tell the client; to a site the person goes by a click, since anybody can register one (RFC 9700, 4.11.2)."""
+        kind, place = redirects.place(told["redirect_uri"])
+        answer = _refused(told, error)
+        if kind != "site":
+            return answer
+        return _page({"is_wrong": True, "place": place, "back": answer.location}, 400)
+
+    def _question(self, client, asked, told):
+        kind, place = redirects.place(asked.redirect_uri)
+        back = f"{metadata.AUTHORIZE}?{urlencode({k: v for k, v in told.items() if v})}"
+        to_sign_in = f"/web/login?{urlencode({'redirect': back})}"
+        values = {
+            "client": client.name,
+            "place_kind": kind,
+            "place": place,
+            "scopes": asked.scope.split(),
+            "told": told,
+            "other_account": f"/web/session/logout?{urlencode({'redirect': to_sign_in})}",
+        }
+        return _page(values)
+
+    def _decided(self, client, asked, told):
+        if request.httprequest.form.get("decision") != "allow":
+            return _refused(told, OAuthError("access_denied", "The user did not allow it."))
+        code = request.env[GRANT]._allow(client, asked)
+        return _leads_to(authorization.allowed(asked, code, _issuer()))
+
+
+def _page(values, status=200):
+    page = request.render("woow_paas_platform.oauth_consent", values, status=status)
+    page.headers.update(HEADERS)
+    return page
+
+
+def _refused(told, error):
+    return _leads_to(authorization.refused(told["redirect_uri"], told["state"], error, _issuer()))
+
+
+def _leads_to(url):
+    return Response(status=303, headers={**HEADERS, "Location": url})
+
+
+def _issuer():
+    return request.env["ir.http"]._woow_addresses().issuer

@@ -1,0 +1,23 @@
+"""Metadata of the authorization server, where clients begin."""
+
+from odoo import http
+from odoo.http import request
+
+from ...services.oauth_server import metadata
+
+OPEN = {"type": "http", "auth": "public", "methods": ["GET"], "readonly": True}
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+class OauthMetadataController(http.Controller):
+    @http.route(metadata.OF_RESOURCE, save_session=False, **OPEN)
+    def of_resource(self, **_query):
+        return request.make_json_response(_addresses().of_resource(), headers=NO_STORE)
+
+    @http.route(metadata.OF_SERVER, save_session=False, **OPEN)
+    def of_server(self, **_query):
+        return request.make_json_response(_addresses().of_server(), headers=NO_STORE)
+
+
+def _addresses():
+    return request.env["ir.http"]._woow_addresses()

@@ -1,0 +1,272 @@
+import logging
+from datetime import timedelta
+
+from odoo import api, fields, models
+from odoo.fields import Domain
+
+from ...services.oauth_server import const, exchange, redirects, tokens
+from ...services.oauth_server.errors import OAuthError
+from ...services.oauth_server.exchange import KeptCode
+from ...tools.moments import utc
+from ...tools.refusals import NotThere, Refusal
+
+_logger = logging.getLogger(__name__)
+
+MAX_OF_PERSON = 20  # connected clients
+
+
+class OauthGrant(models.Model):
+    """Grant: a person's consent to one client of `/mcp`, and digests of the tokens that it has for it.
+
+    Ending it is deleting it. Nobody can read a token.
+    """
+
+    _name = "woow_paas_platform.oauth_grant"
+    _description = "Connected MCP Client"
+    _order = "id desc"
+    _rec_name = "client_id"
+
+    client_id = fields.Many2one(
+        "woow_paas_platform.oauth_client",
+        "Client",
+        required=True,
+        readonly=True,
+        ondelete="cascade",
+        index=True,
+    )
+    user_id = fields.Many2one(
+        "res.users", "User", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    scope = fields.Char(
+        "Permissions",
+        required=True,
+        readonly=True,
+        help="tools:read lists the user's tools, tools:call calls them.",
+    )
+    redirect_uri = fields.Char(
+        "Redirect URI", required=True, readonly=True, help="Address that took the code."
+    )
+    resource = fields.Char("Address", required=True, readonly=True, help="The tokens are for.")
+    last_used_at = fields.Datetime(
+        "Last Used", readonly=True, help="When it last got a token, which is valid for an hour."
+    )
+    expires_at = fields.Datetime(
+        "Valid Until", required=True, readonly=True, help="Unless it is used before."
+    )
+
+    family_digest = fields.Char(required=True, groups=fields.NO_ACCESS, copy=False)
+    code_digest = fields.Char(groups=fields.NO_ACCESS, copy=False)
+    code_challenge = fields.Char(groups=fields.NO_ACCESS, copy=False)
+    access_digest = fields.Char(groups=fields.NO_ACCESS, copy=False)
+    access_expires_at = fields.Datetime(groups=fields.NO_ACCESS, copy=False)
+    refresh_digest = fields.Char(groups=fields.NO_ACCESS, copy=False)
+
+    _family_unique = models.UniqueIndex("(family_digest)")
+    _access_unique = models.UniqueIndex("(access_digest) WHERE access_digest IS NOT NULL")
+
+    # ------------------------------------------------------------ consent
+
+    @api.model
+    def _check_room(self, client):
+        """:raises Refusal: the current user has too many clients beside this one"""
+        others = self._own() - client.grant_ids
+        if len(others) >= MAX_OF_PERSON:
+            raise Refusal(
+                self.env._(
+                    "You have connected %(limit)s MCP clients already. Disconnect one in your AI settings first.",
+                    limit=MAX_OF_PERSON,
+                ),
+                "too_many_clients",
+            )
+
+    @api.model
+    def _allow(self, client, asked):
+        """Grant what a client has asked the current user for.
+
+        :param asked: `services.oauth_server.authorization.Asked`
+        :return: the code, which nobody can read again
+        """
+        family = tokens.new_family()
+        code = tokens.new("code", family)
+        # sudo: oauth_grant - nobody creates one otherwise; that of the current user, who has allowed it
+        self.sudo().create(
+            {
+                "client_id": client.id,
+                "user_id": self.env.uid,
+                "scope": asked.scope,
+                "redirect_uri": asked.redirect_uri,
+                "resource": asked.resource,
+                "family_digest": tokens.digest(family),
+                "code_digest": tokens.digest(code),
+                "code_challenge": asked.challenge,
+                "expires_at": _in(const.CODE_LIFE),
+            }
+        )
+        _logger.info("User %s allows the MCP client %r.", self.env.uid, client.name)
+        return code
+
+    # ------------------------------------------------------------ tokens
+
+    @api.model
+    def _exchange(self, asked):
+        """New tokens for a code or a refresh token, which is used up by that.
+
+        A second use is a theft of the first or of this one, so the grant ends, which has to be committed.
+
+        :param asked: `services.oauth_server.exchange.TokenRequest`
+        :return: JSON of the answer
+        :raises OAuthError: there are none
+        """
+        client = self.env["woow_paas_platform.oauth_client"]._of(asked.client_id)
+        if not client:
+            raise OAuthError("invalid_client", "This client is not registered, or not any more.")
+        grant = self._of_family(asked.family)
+        if asked.grant_type == "authorization_code":
+            grant._check_code(client, asked)
+            client.grant_ids.filtered(
+                lambda other: other != grant and other.user_id == grant.user_id
+            ).unlink()
+        else:
+            grant._check_refresh_token(client, asked)
+        if not _may_connect(grant.user_id):
+            grant._end("the user may not connect clients any more")
+            raise _not_valid()
+        return grant._renew(asked.family)
+
+    @api.model
+    def _of_family(self, family):
+        found = self.search([("family_digest", "=", tokens.digest(family))]) if family else self
+        if not found:
+            raise _not_valid()
+        return found
+
+    def _check_code(self, client, asked):
+        if not self.code_digest:
+            self._end("a code was used twice")
+            raise _not_valid()
+        if self.client_id != client:
+            raise _not_valid()
+        kept = KeptCode(
+            digest=self.code_digest,
+            is_over=self._is_over(),
+            redirect_uri=self.redirect_uri,
+            challenge=self.code_challenge,
+        )
+        exchange.check_code(asked, kept)
+
+    def _check_refresh_token(self, client, asked):
+        if not tokens.is_same(asked.token, self.refresh_digest):
+            self._end("a refresh token was used twice")
+            raise _not_valid()
+        if self.client_id != client or self._is_over():
+            raise _not_valid()
+
+    def _renew(self, family):
+        """Replace all tokens of the grant.
+
+        :param family: that the client has shown
+        :return: JSON of the answer
+        """
+        access, refresh = tokens.new("access", family), tokens.new("refresh", family)
+        now = fields.Datetime.now()
+        last = self.create_date + timedelta(seconds=const.GRANT_LIFE)
+        self.write(
+            {
+                "code_digest": False,
+                "code_challenge": False,
+                "access_digest": tokens.digest(access),
+                "access_expires_at": min(_in(const.ACCESS_LIFE), last),
+                "refresh_digest": tokens.digest(refresh),
+                "expires_at": min(_in(const.REFRESH_LIFE), last),
+                "last_used_at": now,
+            }
+        )
+        self.client_id.last_used_at = now
+        return exchange.answer(access, refresh, self.scope)
+
+    @api.model
+    def _authenticate(self, token, resource):
+        """The grant of an access token that is valid for `resource` now; empty where there is none."""
+        grant = self.search(
+            [
+                ("access_digest", "=", tokens.digest(token)),
+                ("access_expires_at", ">", fields.Datetime.now()),
+                ("resource", "=", resource),
+            ]
+        )
+        return grant if _may_connect(grant.user_id) else self.browse()
+
+    @api.model
+    def _revoke(self, token, client_id):
+        """End the grant of a token at the client's wish (RFC 7009); a token that is none of it says nothing."""
+        known = Domain("access_digest", "=", tokens.digest(token))
+        if family := tokens.family_of(token):
+            known |= Domain("family_digest", "=", tokens.digest(family))
+        found = self.search(known & Domain("client_id.client_id", "=", client_id))
+        found._end("its client has signed out")
+
+    def _end(self, reason):
+        for grant in self:
+            _logger.info(
+                "The MCP client %r of user %s is disconnected: %s.",
+                grant.client_id.name,
+                grant.user_id.id,
+                reason,
+            )
+        self.unlink()
+
+    def _is_over(self):
+        return self.expires_at <= fields.Datetime.now()
+
+    # ------------------------------------------------------------ what people see
+
+    @api.model
+    def _own(self):
+        """Connected clients of the current user."""
+        own = Domain("user_id", "=", self.env.uid) & Domain("last_used_at", "!=", False)
+        return self.search(own & Domain("expires_at", ">", fields.Datetime.now()))
+
+    def _data(self):
+        """Public data: ``[{id, name, place, can_call, connected_at, last_used_at, expires_at}]``."""
+        return [
+            {
+                "id": grant.id,
+                # sudo: oauth_client - the name of a client that the person has connected
+                "name": grant.sudo().client_id.name,
+                "place": redirects.place(grant.redirect_uri)[1],
+                "can_call": const.CALL in grant.scope.split(),
+                "connected_at": utc(grant.create_date),
+                "last_used_at": utc(grant.last_used_at),
+                "expires_at": utc(grant.expires_at),
+            }
+            for grant in self
+        ]
+
+    @api.model
+    def _disconnect(self, grant_id):
+        """End a grant of the current user: the next request of its client is refused everywhere.
+
+        :raises NotThere: there is none with this id
+        """
+        found = self._own().filtered(lambda grant: grant.id == grant_id)
+        if not found:
+            raise NotThere(self.env._("This client is not connected."))
+        # sudo: oauth_grant - of the current user
+        found.sudo()._end("the user has ended it")
+
+    @api.autovacuum
+    def _gc_over(self):
+        self.search([("expires_at", "<", fields.Datetime.now())], limit=10_000).unlink()
+
+
+def _in(seconds):
+    return fields.Datetime.now() + timedelta(seconds=seconds)
+
+
+def _may_connect(user):
+    """True for people: archived ones and the public user have no clients."""
+    return bool(user.active) and (user._is_internal() or user._is_portal())
+
+
+def _not_valid():
+    return OAuthError("invalid_grant", "The token is not valid, or not any more.")
