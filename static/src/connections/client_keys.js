@@ -9,7 +9,7 @@ import { RequestError } from "../core/try_again";
 
 const USUAL_DAYS = 90;
 
-/** A person's keys for MCP clients, such as an editor or a desktop chat, that use the person's tools in Odoo. */
+/** MCP clients, such as an editor or a desktop chat, that use a person's tools in Odoo: connected ones, and keys. */
 export class ClientKeys extends Component {
     static template = "woow_paas_platform.ClientKeys";
     static components = { RequestError };
@@ -22,6 +22,7 @@ export class ClientKeys extends Component {
         this.usualDays = USUAL_DAYS;
         /** `made`: the key that was just made, which nobody can show again. */
         this.state = useState({
+            clients: [],
             keys: [],
             days: [],
             url: "",
@@ -62,6 +63,26 @@ export class ClientKeys extends Component {
         this.state.copied = (await copyText(text)) ? text : "";
     }
 
+    confirmDisconnect(client) {
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Disconnect this client?"),
+            body: _t("“%(name)s” can no longer reach your tools until you sign in to it again.", {
+                name: client.name,
+            }),
+            confirmLabel: _t("Disconnect"),
+            confirmClass: "btn-danger",
+            confirm: () => this.disconnect(client),
+            cancel: () => {},
+        });
+    }
+
+    disconnect(client) {
+        return this.attempt(async () => {
+            await this.api.disconnectClient(client.id);
+            await this.load();
+        });
+    }
+
     confirmRevoke(key) {
         this.dialog.add(ConfirmationDialog, {
             title: _t("Revoke this key?"),
@@ -81,6 +102,17 @@ export class ClientKeys extends Component {
             this.state.made = "";
             await this.load();
         });
+    }
+
+    disconnectLabel({ name }) {
+        return _t("Disconnect %(name)s", { name });
+    }
+
+    useOf({ place, can_call, last_used_at }) {
+        const values = { place, moment: formatMomentFull(last_used_at) };
+        return can_call
+            ? _t("%(place)s, lists and calls your tools, last used %(moment)s", values)
+            : _t("%(place)s, lists your tools, last used %(moment)s", values);
     }
 
     revokeLabel({ name }) {

@@ -94,6 +94,10 @@ export class McpApi extends ApiClient {
         return this.request("DELETE", `${CLIENT_KEYS}/${id}`);
     }
 
+    disconnectClient(id) {
+        return this.request("DELETE", `/api/mcp/clients/${id}`);
+    }
+
     signOut(signInId) {
         return this.request("DELETE", `/api/ai/sign-ins/${signInId}`);
     }

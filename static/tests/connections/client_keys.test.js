@@ -15,10 +15,26 @@ const KEY = {
     expires_at: "2027-02-19T20:17:43Z",
 };
 
+const CLIENT = {
+    id: 8,
+    name: "Claude Code",
+    place: "localhost",
+    can_call: true,
+    connected_at: "2026-11-21T20:17:43Z",
+    last_used_at: "2026-11-22T20:17:43Z",
+    expires_at: "2026-12-22T20:17:43Z",
+};
+
 async function mountKeys(makeClientKey) {
     let keys = [KEY];
+    let clients = [CLIENT];
     patchWithCleanup(McpApi.prototype, {
-        clientKeys: async () => ({ keys, days: [30, 90, 365], url: "https://odoo.test/mcp" }),
+        clientKeys: async () => ({
+            clients,
+            keys,
+            days: [30, 90, 365],
+            url: "https://odoo.test/mcp",
+        }),
         async makeClientKey(values) {
             expect.step(values);
             return makeClientKey();
@@ -26,6 +42,10 @@ async function mountKeys(makeClientKey) {
         async revokeClientKey(id) {
             expect.step(id);
             keys = [];
+        },
+        async disconnectClient(id) {
+            expect.step(id);
+            clients = [];
         },
     });
     await mountWithCleanup(ClientKeys);
@@ -75,4 +95,15 @@ test("a key is revoked after a question", async () => {
     await act(".modal .btn-danger");
     expect.verifySteps([5]);
     expect("[data-key]").toHaveCount(0);
+});
+
+test("a client is disconnected after a question", async () => {
+    await mountKeys();
+    expect("[data-client]").toHaveText(/Claude Code\s+localhost, lists and calls your tools/);
+    await act("[data-client] button");
+    expect(".modal").toHaveText(/“Claude Code” can no longer reach/);
+    await act(".modal .btn-danger");
+    expect.verifySteps([8]);
+    expect("[data-client]").toHaveCount(0);
+    expect("[data-key]").toHaveCount(1);
 });

@@ -144,6 +144,7 @@ test("each request of the client is one that the API takes", async () => {
         clientKeys: [[]],
         makeClientKey: [[{ name: "Laptop", days: 90, password: "p" }]],
         revokeClientKey: [[6]],
+        disconnectClient: [[6]],
         signOut: [[6]],
         grants: [[]],
         revokeGrant: [[6]],
