@@ -2,6 +2,8 @@
 
 from urllib.parse import urlencode
 
+from markupsafe import Markup
+
 from odoo import http
 from odoo.http import Response, request
 
@@ -71,16 +73,16 @@ class OauthConsentController(http.Controller):
         answer = _refused(told, error)
         if kind != "site":
             return answer
-        return _page({"is_wrong": True, "place": place, "back": answer.location}, 400)
+        to_client = request.env._("Back to %(place)s", place=place)
+        return _page({"to_client": to_client, "back": answer.location}, 400)
 
     def _question(self, client, asked, told):
-        kind, place = redirects.place(asked.redirect_uri)
         back = f"{metadata.AUTHORIZE}?{urlencode({k: v for k, v in told.items() if v})}"
         to_sign_in = f"/web/login?{urlencode({'redirect': back})}"
         values = {
-            "client": client.name,
-            "place_kind": kind,
-            "place": place,
+            "title": request.env._("Connect “%(client)s”?", client=client.name),
+            "where": _where(*redirects.place(asked.redirect_uri)),
+            "who": _who(request.env.user),
             "scopes": asked.scope.split(),
             "told": told,
             "other_account": f"/web/session/logout?{urlencode({'redirect': to_sign_in})}",
@@ -92,6 +94,26 @@ class OauthConsentController(http.Controller):
             return _refused(told, OAuthError("access_denied", "The user did not allow it."))
         code = request.env[GRANT]._allow(client, asked)
         return _leads_to(authorization.allowed(asked, code, _issuer()))
+
+
+def _where(kind, place):
+    """Where the answer goes, which is all that is known about a client."""
+    shown = Markup('<strong class="text-break">%s</strong>') % place
+    if kind == "site":
+        return request.env._("It runs at %(host)s. It has chosen its name itself.", host=shown)
+    if kind == "computer":
+        return request.env._(
+            "It runs on this computer (%(host)s). It has chosen its name itself.", host=shown
+        )
+    return request.env._(
+        "It is an app on this device (%(scheme)s). It has chosen its name itself.", scheme=shown
+    )
+
+
+def _who(user):
+    name = Markup('<strong class="text-break">%s</strong>') % user.name
+    login = Markup('<span class="text-break">%s</span>') % user.login
+    return request.env._("Signed in as %(name)s (%(login)s).", name=name, login=login)
 
 
 def _page(values, status=200):

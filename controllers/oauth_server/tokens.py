@@ -43,17 +43,17 @@ def _answered(endpoint):
 class OauthTokenController(http.Controller):
     @http.route(metadata.REGISTER, **OPEN)
     @_answered
-    def register(self, **_form):
+    def register(self, **_params):
         """A client introduces itself (RFC 7591); nobody has allowed it anything by that."""
         wanted = registration.read(jsonrpc.parse(request.httprequest.get_data()))
         # sudo: oauth_client - any program may register, so many at a time
-        client = request.env[CLIENT].sudo()._register(wanted, request.httprequest.remote_addr)
+        client = request.env[CLIENT].sudo()._register_client(wanted, request.httprequest.remote_addr)
         told = registration.answer(client.client_id, int(time.time()), wanted)
         return request.make_json_response(told, headers=HEADERS, status=201)
 
     @http.route(metadata.TOKEN, **OPEN)
     @_answered
-    def token(self, **_form):
+    def token(self, **_params):
         resource = request.env["ir.http"]._woow_addresses().resource
         asked = exchange.read(_form(), resource)
         # sudo: oauth_grant - found by a code or a refresh token of the client
@@ -62,7 +62,7 @@ class OauthTokenController(http.Controller):
 
     @http.route(metadata.REVOKE, **OPEN)
     @_answered
-    def revoke(self, **_form):
+    def revoke(self, **_params):
         """A client signs out (RFC 7009): also for a token that is none, the answer is 200."""
         sent = parameters.single(_form(), ("token", "client_id"))
         if not sent["token"]:
