@@ -3,7 +3,6 @@
 from urllib.parse import urlencode
 
 from markupsafe import Markup
-
 from odoo import http
 from odoo.http import Response, request
 

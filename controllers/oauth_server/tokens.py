@@ -47,7 +47,7 @@ class OauthTokenController(http.Controller):
         """A client introduces itself (RFC 7591); nobody has allowed it anything by that."""
         wanted = registration.read(jsonrpc.parse(request.httprequest.get_data()))
         # sudo: oauth_client - any program may register, so many at a time
-        client = request.env[CLIENT].sudo()._register_client(wanted, request.httprequest.remote_addr)
+        client = request.env[CLIENT].sudo()._add_client(wanted, request.httprequest.remote_addr)
         told = registration.answer(client.client_id, int(time.time()), wanted)
         return request.make_json_response(told, headers=HEADERS, status=201)
 

@@ -37,7 +37,7 @@ class OauthClient(models.Model):
     _recent = models.Index("(network, create_date) WHERE network IS NOT NULL")
 
     @api.model
-    def _register_client(self, wanted, address):
+    def _add_client(self, wanted, address):
         """Register a client, for nobody yet.
 
         :param wanted: `services.oauth_server.registration.Registration`

@@ -28,14 +28,13 @@ class OauthGrant(models.Model):
 
     client_id = fields.Many2one(
         "woow_paas_platform.oauth_client",
-        "Client",
         required=True,
         readonly=True,
         ondelete="cascade",
         index=True,
     )
     user_id = fields.Many2one(
-        "res.users", "User", required=True, readonly=True, ondelete="cascade", index=True
+        "res.users", required=True, readonly=True, ondelete="cascade", index=True
     )
     scope = fields.Char(
         "Permissions",
