@@ -96,7 +96,7 @@ class OauthConsentController(http.Controller):
 
 
 def _where(kind, place):
-    """Where the answer goes, which is all that is known about a client."""
+    """Sentence about the place that gets the answer, which is all that is known about a client."""
     shown = Markup('<strong class="text-break">%s</strong>') % place
     if kind == "site":
         return request.env._("It runs at %(host)s. It has chosen its name itself.", host=shown)
