@@ -42,6 +42,29 @@ class DecisionController(http.Controller):
             raise ApiError.not_found(request.env._("This call does not exist."))
         return call._explanation()
 
+    # ------------------------------------------------------------ calls of MCP clients
+
+    @http.route("/api/mcp/calls/waiting", **READ)
+    def waiting_calls(self):
+        """Calls of the caller's MCP clients that wait for a decision."""
+        calls = request.env["woow_paas_platform.tool_call"]._waiting_for_client()
+        return {"calls": calls._client_data()}
+
+    @http.route("/api/mcp/calls/<string:call_id>/decision", methods=["POST"], **ROUTE)
+    def decide_for_client(self, call_id):
+        """Decide on one of them; a client that has a key must not."""
+        values = body("ClientDecision")
+        if request.session.uid != request.env.uid:
+            raise ApiError(
+                403, "forbidden", request.env._("Only a signed-in person can decide on a call.")
+            )
+        calls = request.env["woow_paas_platform.tool_call"]
+        call = calls.search([("call_id", "=", call_id), ("user_id", "=", request.env.uid)])
+        if not call:
+            raise ApiError.not_found(request.env._("This call does not exist."))
+        call._decide_for_client(**values)
+        return request.make_response("", status=204)
+
     # ------------------------------------------------------------ grants
 
     @http.route("/api/ai/grants", **READ)

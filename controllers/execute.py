@@ -5,6 +5,7 @@ import uuid
 from odoo import http
 from odoo.http import request
 
+from ..models.approval.callable_mixin import APPROVAL_REQUIRED
 from ..runtime import process
 from ..runtime.web import api_error, direct_call
 from ..runtime.web.api_error import ApiError
@@ -131,7 +132,6 @@ class RequestedCall:
     """A call as it was requested.
 
     :ivar direct: the call to make, after `resolve`
-    :ivar refusal_code: says more than the status of a `refusal` by a decision: nobody was there to approve the call
     """
 
     def __init__(self, name, arguments):
@@ -139,7 +139,6 @@ class RequestedCall:
         self.arguments = arguments
         self.tool = None
         self.direct = None
-        self.refusal_code = ""
 
     def resolve(self, offered):
         """Find the tool by its name.
@@ -182,13 +181,18 @@ class RequestedCall:
         values = {"tool_id": found.id, "server_id": found.server_id.id}
         self.direct = direct_call.Direct(call, server.call_timeout, values)
 
-    def refusal(self, *, is_confirmed=False):
-        """An error if the call must not be made; the audit row of the refusal is written."""
+    def refusal(self, *, is_confirmed=False, ask=None):
+        """An error if the call must not be made; the audit row of the refusal is written.
+
+        :param ask: gives what to say instead of a call that needs approval, None once it has that
+        """
         if wrong := argument_checks.problem(self.arguments, self.direct.call.tool.input_schema):
             wrong = sentences.translated(request.env, wrong)
             return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
         if refusal := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
-            self.refusal_code, reason = refusal
+            code, reason = refusal
+            if ask and code == APPROVAL_REQUIRED:
+                return ask()
             return self._refuse("denied", reason, ApiError(403, "denied", reason))
         return None
 

@@ -10,11 +10,15 @@ from ..models.approval.callable_mixin import APPROVAL_REQUIRED
 from ..runtime import process
 from ..runtime.web import api_error, direct_call
 from ..runtime.web.api_error import ApiError
+from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
 from ..services.gateway import results, server
+from ..services.gateway.approval import Question
 from ..services.gateway.host import UnknownTool
 from ..services.oauth_server import const as oauth
+from ..tools import sentences
+from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
 
 ROUTE = {"type": "woow_mcp", "auth": "woow_mcp"}
@@ -68,19 +72,43 @@ class _Tools:
             for spec in self.offered._tool_specs()
         ]
 
-    def call(self, name, arguments):
+    def call(self, name, arguments, answer):
         try:
             check_mcp_is_on()
             tool = self._tool(name)
             process.runner()
             requested = RequestedCall(name, text.storable(arguments))
             requested.take(tool, name)
-        except (ApiError, EngineError) as error:
-            return _failed(api_error.of(error, api_error.request_reader()))
-        if refused := requested.refusal():
-            code = requested.refusal_code
-            return _failed(refused, code if code == APPROVAL_REQUIRED else None)
-        return requested.direct
+            instead = requested.refusal(ask=lambda: self._ask(requested, answer))
+        except (ApiError, EngineError, Refusal) as error:
+            instead = api_error.of(error, api_error.request_reader())
+        if isinstance(instead, Question):
+            return instead
+        return _failed(instead) if instead else requested.direct
+
+    def _ask(self, requested, answer):
+        """Ask the user about a call, unless the same one was decided before.
+
+        :param answer: of the user, through the client
+        :return: a `Question` or an error; None once the call is approved
+        """
+        row = self.env[CALL]._asked_for_client(requested.tool, requested.arguments)
+        if not row:
+            direct = requested.direct
+            asks = self.env[CALL]._values_to_ask(requested.tool, requested.arguments)
+            row = direct_call.record(self.env, direct.call, {**direct.values, **asks, **_client()})
+        elif answer and answer.state == row.call_id and row.approval == "pending":
+            if answer.action == "cancel":
+                return ApiError(403, APPROVAL_REQUIRED, _where_to_decide(self.env))
+            row._decide_for_client("approve_once" if answer.action == "accept" else "deny")
+        if row.approval == "denied":
+            return ApiError(403, "denied", sentences.translated(self.env, row._denial()))
+        if row.approval == "pending":
+            return Question(row.call_id, row._question_for_client(), _where_to_decide(self.env))
+        row._start_for_client()
+        call = replace(requested.direct.call, id=row.call_id)
+        requested.direct = replace(requested.direct, call=call, is_recorded=True)
+        return None
 
     def _tool(self, alias):
         for tool, known in self._aliases.items():
@@ -100,8 +128,22 @@ def _result(executed):
     return results.failed(executed.result.text, code)
 
 
-def _failed(error, code=None):
-    return results.failed(error.description, code or error.error_code)
+def _failed(error):
+    return results.failed(error.description, error.error_code)
+
+
+def _client():
+    """Columns of an audit row that say which client has asked, as far as a sign-in tells."""
+    return {"client_name": getattr(request, "woow_client", False)}
+
+
+def _where_to_decide(env):
+    page = env["ir.http"]._woow_addresses().base + "/my/ai/connections"
+    return env._(
+        "This call needs the user's approval. The user can allow or deny it on this page: %(page)s "
+        "Once it is allowed, make the same call again within an hour.",
+        page=page,
+    )
 
 
 def _response(reply):

@@ -107,6 +107,20 @@ OPERATIONS = {
     ),
     ("delete", "/api/mcp/keys/{key_id}"): ("Revoke a key for MCP clients", "", 204, "", ()),
     ("delete", "/api/mcp/clients/{grant_id}"): ("Disconnect an MCP client", "", 204, "", ()),
+    ("get", "/api/mcp/calls/waiting"): (
+        "Calls of the caller's MCP clients that wait for a decision",
+        "",
+        200,
+        "WaitingCalls",
+        (),
+    ),
+    ("post", "/api/mcp/calls/{call_id}/decision"): (
+        "Allow or deny such a call (a signed-in person)",
+        "ClientDecision",
+        204,
+        "",
+        (),
+    ),
     ("get", "/api/mcp/export"): (
         "Servers as mcpServers JSON, with placeholders for secrets",
         "",

@@ -695,6 +695,27 @@ SCHEMAS = {
             },
         },
     ),
+    "WaitingCalls": _object(
+        {
+            "calls": _list(
+                _object(
+                    {
+                        "id": TEXT,
+                        "client": {**TEXT, "description": "By its own name; empty with a key"},
+                        "tool": TEXT,
+                        "server": TEXT,
+                        "args": OBJECT,
+                        "reason": {**TEXT, "description": "Why the user is asked"},
+                        "destructive": BOOL,
+                        "choices": _list(TEXT),
+                        "asked_at": MOMENT,
+                        "expires_at": MOMENT,
+                    }
+                )
+            )
+        }
+    ),
+    "ClientDecision": _object({"decision": TEXT}, {"reason": TEXT}),
     "UploadForm": _object({"file": {**TEXT, "format": "binary"}}),
     "Upload": _object({"name": TEXT, "data": {**TEXT, "description": "base64"}}),
     "ModelQuestion": _object(

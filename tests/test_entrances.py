@@ -74,6 +74,8 @@ IMMEDIATE = {
     "/.well-known/oauth-authorization-server/woow/oauth",
     "/.well-known/oauth-protected-resource/mcp",
     "/api/mcp/batch",
+    "/api/mcp/calls/<string:call_id>/decision",
+    "/api/mcp/calls/waiting",
     "/api/mcp/clients/<int:grant_id>",
     "/api/mcp/connections",
     "/api/mcp/connections/<int:server_id>",

@@ -47,6 +47,17 @@ class GatewayCase(AiHttpCase):
         self.assertEqual(status, 200, said)
         return said["result"]
 
+    def _modern(self, method, params=(), capabilities=None, **headers):
+        """:return: (status, JSON)"""
+        declared = {
+            f"{META}protocolVersion": const.MODERN_VERSION,
+            f"{META}clientCapabilities": capabilities or {},
+        }
+        named = {"Mcp-Name": TAIPEI["name"]} if method == "tools/call" else {}
+        given = {"MCP-Protocol-Version": const.MODERN_VERSION, "Mcp-Method": method}
+        sent = {**dict(params), "_meta": declared}
+        return self._rpc(self.key, method, sent, **{**given, **named, **headers})
+
     def _rows(self):
         self.env.invalidate_all()
         return self.env["woow_paas_platform.tool_call"].search(
@@ -73,26 +84,18 @@ class TestGateway(GatewayCase):
 
     def test_a_modern_client_lists_and_calls(self):
         self._served()
-        meta = {f"{META}protocolVersion": const.MODERN_VERSION, f"{META}clientCapabilities": {}}
-
-        def ask(method, params=(), **headers):
-            named = {"Mcp-Name": TAIPEI["name"]} if method == "tools/call" else {}
-            given = {"MCP-Protocol-Version": const.MODERN_VERSION, "Mcp-Method": method}
-            sent = {**dict(params), "_meta": meta}
-            return self._rpc(self.key, method, sent, **{**given, **named, **headers})
-
-        status, said = ask("server/discover")
+        status, said = self._modern("server/discover")
         self.assertEqual((status, said["result"]["supportedVersions"]), (200, ["2026-07-28"]))
-        listed = ask("tools/list")[1]["result"]
+        listed = self._modern("tools/list")[1]["result"]
         self.assertEqual((listed["resultType"], listed["cacheScope"]), ("complete", "private"))
-        called = ask("tools/call", TAIPEI)[1]["result"]
+        called = self._modern("tools/call", TAIPEI)[1]["result"]
         self.assertEqual(
             (called["resultType"], called["content"][0]["text"]), ("complete", "Sunny in Taipei.")
         )
         for headers in ({"Mcp-Method": "ping"}, {"Mcp-Name": "weather__alerts"}):
-            status, said = ask("tools/call", TAIPEI, **headers)
+            status, said = self._modern("tools/call", TAIPEI, **headers)
             self.assertEqual((status, said["error"]["code"]), (400, jsonrpc.HEADER_MISMATCH))
-        self.assertEqual(ask("ping")[0], 404)
+        self.assertEqual(self._modern("ping")[0], 404)
         self.assertEqual(len(self._rows()), 1)
 
     def test_everybody_has_the_tools_of_their_own_chats(self):
@@ -113,16 +116,156 @@ class TestGateway(GatewayCase):
             self.assertEqual((status, said["error"]["code"]), (200, jsonrpc.INVALID_PARAMS))
         self.assertFalse(self._rows())
 
-    def test_what_nobody_approves_is_refused_with_a_sentence(self):
+    def _asks(self):
         fake = self._served()
         self.forecast.approval_policy = "ask"
         self.env.flush_all()
+        return fake
+
+    def _code(self, params=TAIPEI, key=None):
+        return self._result(params, key).get("_meta", {}).get("code")
+
+    def _waiting(self, user=None):
+        self._sign_in(user or self.member)
+        return self._call("GET", "/api/mcp/calls/waiting")[1]["calls"]
+
+    def _decide(self, decision, user=None, **more):
+        (asked,) = self._waiting()
+        self._sign_in(user or self.member)
+        values = {"decision": decision, **more}
+        return self._call("POST", f"/api/mcp/calls/{asked['id']}/decision", values)
+
+    def test_what_asks_waits_for_its_user(self):
+        fake = self._asks()
         self.assertIn("weather__forecast", self._names())
         result = self._result()
         self.assertTrue(result["isError"])
         self.assertEqual(result["_meta"]["code"], "approval_required")
-        self.assertIn("requires approval", result["content"][0]["text"])
-        self.assertEqual((fake.calls, self._rows().outcome), ([], "denied"))
+        self.assertIn(f"{self.base_url()}/my/ai/connections", result["content"][0]["text"])
+        self.assertEqual(self._code(), "approval_required")
+        row = self._rows()
+        self.assertEqual((len(row), row.outcome, row.approval), (1, False, "pending"))
+        (asked,) = self._waiting()
+        self.assertEqual((asked["args"], asked["server"]), ({"city": "Taipei"}, "weather"))
+        self.assertEqual(asked["choices"], ["approve_once", "approve_always", "deny"])
+        self.assertEqual(fake.calls, [])
+
+    def test_an_allowed_call_is_made_once(self):
+        fake = self._asks()
+        self._result()
+        self.assertEqual(self._decide("approve_once")[0], 204)
+        self.assertEqual(self._waiting(), [])
+        self.assertEqual(self._code({**TAIPEI, "arguments": {"city": "Rome"}}), "approval_required")
+        self.assertEqual(self._result()["content"][0]["text"], "Sunny in Taipei.")
+        self.assertEqual(len(fake.calls), 1)
+        made = self._rows()[0]
+        self.assertEqual((made.outcome, made.decided_by_id), ("ok", self.member))
+        self.assertEqual(self._code(), "approval_required", "once is once")
+        self.assertEqual(len(fake.calls), 1)
+
+    def test_a_denied_call_is_refused_with_the_reason(self):
+        fake = self._asks()
+        self._result()
+        self.assertEqual(self._decide("deny", reason="Not today.")[0], 204)
+        result = self._result()
+        self.assertEqual(result["_meta"]["code"], "denied")
+        self.assertIn("Not today.", result["content"][0]["text"])
+        self.assertEqual((self._rows().outcome, self._waiting(), fake.calls), ("denied", [], []))
+
+    def test_always_is_for_chats_too(self):
+        fake = self._asks()
+        self._result()
+        self._decide("approve_always")
+        for _ in range(2):
+            self.assertFalse(self._result()["isError"])
+        self.assertEqual(len(fake.calls), 2)
+        grants = self.env["woow_paas_platform.tool_grant"]
+        self.assertTrue(grants._is_always_granted(self.member, self.forecast))
+
+    def test_an_approval_is_for_what_was_shown(self):
+        fake = self._asks()
+        self._result()
+        self._decide("approve_once")
+        self.forecast.definition_hash = "another"
+        self.env.flush_all()
+        self.assertEqual(self._code(), "approval_required")
+        self.assertEqual(self._code(key=self._client_key(self.guest)), "approval_required")
+        self.forecast.approval_policy = "never"
+        self.env.flush_all()
+        self.assertEqual(self._rpc(self.key, "tools/call", TAIPEI)[1]["error"]["code"], -32602)
+        self.assertEqual(fake.calls, [])
+
+    def test_nobody_else_decides(self):
+        self._asks()
+        self._result()
+        for user in (self.guest, self.internal):
+            self.assertEqual(self._decide("approve_once", user)[0], 404)
+        (asked,) = self._waiting()
+        self.logout()
+        path, wanted = f"/api/mcp/calls/{asked['id']}/decision", {"decision": "approve_once"}
+        headers = {"Authorization": f"Bearer {self._client_key(self.member, scope=None)}"}
+        self.assertEqual(self._call("POST", path, wanted, headers=headers)[0], 403)
+        self.assertEqual(self._decide("approve_conversation")[1]["error"]["code"], "invalid_field")
+        self.assertEqual(self._decide("approve_once")[0], 204)
+        self.assertEqual(self._call("POST", path, wanted)[1]["error"]["code"], "already_decided")
+
+    def test_a_decision_comes_too_late(self):
+        self._asks()
+        self._result()
+        row = self._rows()
+        past = fields.Datetime.now() - timedelta(hours=2)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET create_date = %s, write_date = %s WHERE id = %s",
+            [past, past, row.id],
+        )
+        self.env.invalidate_all()
+        self.assertEqual(self._waiting(), [])
+        path = f"/api/mcp/calls/{row.call_id}/decision"
+        late = self._call("POST", path, {"decision": "approve_once"})
+        self.assertEqual((late[0], late[1]["error"]["code"]), (409, "already_decided"))
+        row.sudo()._close_lost_direct_calls()
+        self.assertEqual((row.outcome, row.approval), ("denied", "expired"))
+        self.assertEqual(self._code(), "approval_required")
+
+    def test_no_client_fills_the_page(self):
+        self._asks()
+        for number in range(20):
+            self._result({**TAIPEI, "arguments": {"city": str(number)}})
+        self.assertEqual(self._code(), "too_many_calls")
+        self.assertEqual(len(self._waiting()), 20)
+
+    def test_a_client_that_can_asks_its_user_itself(self):
+        fake = self._asks()
+        capable = {"elicitation": {"form": {}}}
+
+        def call(**more):
+            return self._modern("tools/call", {**TAIPEI, **more}, capable)[1]["result"]
+
+        asked = call()
+        self.assertEqual(asked["resultType"], "input_required")
+        message = asked["inputRequests"]["approval"]["params"]["message"]
+        self.assertIn('{"city": "Taipei"}', message)
+        state = asked["requestState"]
+
+        def answered(action, state=state, **more):
+            said = {"approval": {"action": action, "content": {}}}
+            return call(requestState=state, inputResponses=said, **more)
+
+        self.assertEqual(answered("cancel")["_meta"]["code"], "approval_required")
+        self.assertEqual(answered("accept", "another")["resultType"], "input_required")
+        other = answered("accept", arguments={"city": "Rome"})
+        self.assertEqual(
+            (other["resultType"], other["requestState"] == state), ("input_required", False)
+        )
+        self.assertEqual(fake.calls, [])
+        self.assertEqual(answered("accept")["content"][0]["text"], "Sunny in Taipei.")
+        self.assertEqual(answered("accept")["resultType"], "input_required", "once is once")
+        self.assertEqual(len(fake.calls), 1)
+        again = call()["requestState"]
+        self.assertEqual(answered("decline", again)["_meta"]["code"], "denied")
+        self.assertEqual(len(fake.calls), 1)
+        long = call(arguments={"city": "x" * 5_000})
+        self.assertEqual(long["_meta"]["code"], "approval_required", "all of it or no question")
 
     def test_what_never_runs_is_neither_listed_nor_called(self):
         self.forecast.approval_policy = "never"

@@ -213,7 +213,7 @@ class TestOneDecision(RecallData, TurnByHandCase):
         code, sentence = result["_meta"]["code"], result["content"][0]["text"]
         if code == "approval_required":
             self.assertTrue(is_listed)
-            code = "denied"
+            return "ask"
         return self._refused(code, sentence)
 
     def _by_proxy(self, change):

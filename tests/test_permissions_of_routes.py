@@ -148,6 +148,8 @@ ROUTES = [
     ("POST", "/api/mcp/keys", NEW_KEY, {"in": SIGNED_IN}, None),
     ("DELETE", "/api/mcp/keys/{client_key}", None, {"in": OWN}, 404),
     ("DELETE", "/api/mcp/clients/{oauth_grant}", None, {"in": OWN}, 404),
+    ("GET", "/api/mcp/calls/waiting", None, {"in": SIGNED_IN}, None),
+    ("POST", "/api/mcp/calls/{client_call}/decision", {"decision": "deny"}, {"in": OWN}, 404),
     ("POST", "/api/mcp/execute-tool", {"toolName": "forecast"}, {"in": SIGNED_IN}, None),
     (
         "POST",
@@ -339,6 +341,17 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
             )
         } | {
             "attachment": str(attachment.id),
+            "client_call": cls._model("tool_call")
+            .create(
+                {
+                    "user_id": cls.member.id,
+                    "call_id": "direct_client",
+                    "tool_name": "forecast",
+                    "approval": "pending",
+                    "approval_choices": ["approve_once", "deny"],
+                }
+            )
+            .call_id,
             "client_key": str(keys.search([], limit=1).id),
             "unsent": str(unsent.id),
             "general": str(cls._conversation(cls.member).id),

@@ -168,7 +168,7 @@ class TestRecallModels(RecallData, AiCase):
         )
         self.env.flush_all()
         self.env.cr.execute(
-            "UPDATE woow_paas_platform_tool_call SET create_date = '2020-01-01' WHERE id = %s",
+            "UPDATE woow_paas_platform_tool_call SET write_date = '2020-01-01' WHERE id = %s",
             [lost.id],
         )
         ahead = fields.Datetime.now() + timedelta(days=1)

@@ -98,6 +98,13 @@ class CallableMixin(models.AbstractModel):
         """The assistants that the current user may chat with."""
         return self.env["ai.assistant"].sudo(False).search([("active", "=", True)])
 
+    def _direct_call_decision(self, arguments, action=None):
+        """The decision on a call without a chat for the current user, see `_direct_call_refusal`."""
+        assistants = self._assistants_of_caller()
+        if not action:  # which every assistant is offered in a chat about its record
+            assistants = self._offered_by(assistants)
+        return self._decision(arguments, assistants, self.env.user)
+
     def _direct_call_refusal(self, arguments, action=None, *, is_confirmed=False):
         """The reason that forbids a call without a chat for the current user.
 
@@ -110,10 +117,7 @@ class CallableMixin(models.AbstractModel):
         """
         if reason := self._switch_refusal():
             return DENIED, sentences.translated(self.env, reason)
-        assistants = self._assistants_of_caller()
-        if not action:  # which every assistant is offered in a chat about its record
-            assistants = self._offered_by(assistants)
-        decision = self._decision(arguments, assistants, self.env.user)
+        decision = self._direct_call_decision(arguments, action)
         if decision.policy == "never":
             return DENIED, sentences.translated(self.env, BLOCKED[decision.reason])
         if decision.policy == "auto" or is_confirmed or (action and decision.reason == "unknown"):

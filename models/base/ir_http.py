@@ -136,7 +136,7 @@ class IrHttp(models.AbstractModel):
     def _woow_sign_in_by_grant(cls):
         """Let the request be that of the person who has allowed the client of its access token.
 
-        The token's scopes are in `request.woow_scopes` then.
+        The token's scopes are in `request.woow_scopes` then, the client's name in `request.woow_client`.
 
         :return: False, and nothing is done, without such a token
         :raises AccessDenied: the token is not valid, or for another address
@@ -151,6 +151,7 @@ class IrHttp(models.AbstractModel):
         request.update_env(user=grant.user_id.id)
         request.session.can_save = False
         request.woow_scopes = grant.scope.split()
+        request.woow_client = grant.client_id.name
         return True
 
     @classmethod

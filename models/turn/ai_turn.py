@@ -38,7 +38,6 @@ PROMPT_CHARS = 32_000  # characters of one message
 MAX_OPEN_TURNS = 100  # of one person
 RETRY_AFTER = 5  # s, for who has as many
 MAX_ENTERING = 10  # messages that enter a turn at one safe point
-MAX_REASON = 500  # characters of a person's reason
 RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 
 ROUND_DECISIONS = ("continue", "stop")
@@ -968,8 +967,7 @@ class AiTurn(models.Model):
             raise Refusal(self.env._("Calls like this one must be decided one at a time."))
         if arguments is not None:
             self._check_changed_arguments(calls, decision, arguments)
-        reason_text = text.storable((reason or "").strip()[:MAX_REASON])
-        calls._decide(decision, text.storable(arguments), reason_text)
+        calls._decide(decision, text.storable(arguments), reason)
 
     def _calls_to_decide(self, asked):
         """:param asked: the id of a call, or `ALL_CALLS`"""

@@ -24,6 +24,7 @@ from ...services.turn.calls import NOT_FINISHED
 from ...tools import labels, limits, sentences
 from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
+from ...tools.refusals import BadInput, Refusal, TooLate
 from ..approval.callable_mixin import BLOCKED
 from ..mcp.mcp_server_secrets import START
 from .ai_turn_event import OrderedJson
@@ -50,6 +51,7 @@ ASKS_FOR_EVER = _lt("The MCP server keeps asking questions.")
 DECLINED = _lt(
     "The user did not complete what the MCP server requested first, so the call was not made."
 )
+NOT_DECIDED = _lt("The user did not decide on this call in time, so it was not made.")
 REMOVED = _lt("The MCP server was removed.")
 BY_A_MANAGER = _lt(
     "The MCP server requires a sign-in that only its managers can complete. "
@@ -63,6 +65,12 @@ MAX_SOURCES = 20  # latest results in which the values of a call are looked for
 DESCRIPTION_CHARS = 300  # of a server's own, beside the question
 MAX_TURN_FILES = 60  # that the tools of one turn send
 MAX_TURN_BYTES = 8 * MAX_BYTES  # of them together
+MAX_REASON = 500  # characters of a person's reason
+CLIENT_WAIT = timedelta(
+    hours=1
+)  # for a decision on a call of an MCP client, and for the call after it
+MAX_OF_CLIENTS = 20  # calls of one user that wait for one
+MAX_QUESTION = 1_500  # characters of the arguments, in a question that a client shows
 SLACK = 20  # a full share gives up one part in so many at once
 
 
@@ -82,6 +90,10 @@ class ToolCall(models.Model):
     )
     user_id = fields.Many2one("res.users", readonly=True, ondelete="cascade", index=True)
     assistant_id = fields.Many2one(related="turn_id.assistant_id")
+    channel_id = fields.Many2one(related="turn_id.channel_id")
+    client_name = fields.Char(
+        "Client", readonly=True, help="MCP client that has made the call, by its own name."
+    )
     call_id = fields.Char(required=True, readonly=True)
     round = fields.Integer(readonly=True)
     tool_id = fields.Many2one(
@@ -535,7 +547,7 @@ class ToolCall(models.Model):
                 {
                     "approval": "denied" if decision == "deny" else "approved",
                     "decision": decision,
-                    "decision_reason": reason or False,
+                    "decision_reason": text.storable((reason or "").strip()[:MAX_REASON]) or False,
                     "decided_by_id": self.env.uid,
                     "decided_at": fields.Datetime.now(),
                 }
@@ -552,9 +564,10 @@ class ToolCall(models.Model):
             if decision in scope:
                 # sudo: tool_grant - people have no create access; made for who decides
                 self.env["woow_paas_platform.tool_grant"].sudo()._grant(
-                    call.turn_id, call._grantable(), scope[decision]
+                    call.turn_id or call, call._grantable(), scope[decision]
                 )
-            call.turn_id._append_events([call._decided_event()])
+            if call.turn_id:
+                call.turn_id._append_events([call._decided_event()])
 
     def _keeps_fixed(self, arguments):
         """True if these arguments leave alone what the conversation's record has filled in."""
@@ -573,7 +586,7 @@ class ToolCall(models.Model):
     def _denial(self):
         """Text of a denial for the model."""
         if self.approval == "expired":
-            return _lt("The user did not decide on this call in time, so it was not made.")
+            return NOT_DECIDED
         if self.decision_reason:
             return _lt(
                 "The user denied this call. The user's reason: %(reason)s",
@@ -911,6 +924,110 @@ class ToolCall(models.Model):
         answers = {question.key: question._as_answer() for question in asked}
         return Verdict(kind="run", resume=elicitation.retry_params(wanted, answers))
 
+    # ------------------------------------------------------------ approval: calls of MCP clients
+
+    # A client that asks nobody makes the same call once more, after its user has decided on a page of Odoo.
+
+    @api.model
+    def _undone_for_client(self):
+        """Calls of the current user's MCP clients that were asked about and not made, the newest first."""
+        return self.search(
+            [
+                ("user_id", "=", self.env.uid),
+                ("turn_id", "=", False),
+                ("approval", "in", ("pending", "approved", "denied")),
+                ("started_at", "=", False),
+                ("create_date", ">", fields.Datetime.now() - CLIENT_WAIT),
+            ],
+            order="id desc",
+        )
+
+    @api.model
+    def _waiting_for_client(self):
+        """Those of them that wait for a decision."""
+        return self._undone_for_client().filtered(lambda call: call.approval == "pending")
+
+    @api.model
+    def _asked_for_client(self, tool, arguments):
+        """The same call, asked about before; empty if it was not, has been made since, or the tool has changed."""
+        undone = self._undone_for_client().filtered(
+            lambda call: call.tool_id == tool and call.arguments == arguments
+        )
+        definition = tool._pinned()
+        return undone.filtered(lambda call: call.definition == definition)[:1]
+
+    @api.model
+    def _values_to_ask(self, tool, arguments):
+        """Columns of a call that its user is asked about.
+
+        :raises Refusal: too many of this user wait
+        """
+        if len(self._waiting_for_client()) >= MAX_OF_CLIENTS:
+            raise Refusal(
+                self.env._("Too many calls are waiting for the user's decision."), "too_many_calls"
+            )
+        decision = tool._direct_call_decision(arguments)
+        return {
+            "started_at": False,
+            "definition": tool._pinned(),
+            "approval": "pending",
+            "approval_reason": decision.reason,
+            "approval_choices": [c for c in decision.choices if c != "approve_conversation"],
+        }
+
+    def _decide_for_client(self, decision, reason=None):
+        """Record the decision of the current user, whose call it is.
+
+        :raises Refusal: with a subclass for what comes too late
+        """
+        self.ensure_one()
+        if self not in self._waiting_for_client():
+            raise TooLate(self.env._("This has already been decided or has expired."))
+        if decision not in self.approval_choices:
+            raise BadInput("This decision does not exist.")
+        call = self.sudo()  # people have no write access; the call is the current user's own
+        call._decide(decision, reason=reason)
+        if decision == "deny":
+            denial = sentences.translated(self.env, call._denial())
+            call._end_direct(CallResult(outcome="denied", text=denial, display=denial))
+
+    def _start_for_client(self):
+        """Begin a call that was approved. Who begins the same one at the same time is run again, and asks anew."""
+        # sudo: tool_call - people have no write access; the call is the current user's own
+        self.sudo().started_at = fields.Datetime.now()
+
+    def _question_for_client(self):
+        """Question that a client shows; empty where it has no room for all arguments, which a page of Odoo shows."""
+        arguments = text.visible(json.dumps(self.arguments or {}, ensure_ascii=False))
+        if len(arguments) > MAX_QUESTION:
+            return ""
+        return self.env._(
+            "Allow “%(tool)s” of “%(server)s”? %(reason)s Arguments: %(arguments)s",
+            tool=text.visible(self.title or self.tool_name),
+            server=text.visible(self.server_name or ""),
+            reason=self._approval_sentence(),
+            arguments=arguments,
+        )
+
+    def _client_data(self):
+        """:return: list of questions for the page on which their user decides"""
+        return [
+            {
+                "id": call.call_id,
+                "client": call.client_name or "",
+                "tool": call.title or call.tool_name,
+                "server": call.server_name or "",
+                "args": call.arguments or {},
+                "reason": call._approval_sentence(),
+                # sudo: mcp_tool - what the tool says of itself, told its caller
+                "destructive": hints.read(call.sudo()._annotations()).says_destructive,
+                "choices": call.approval_choices,
+                "asked_at": utc(call.create_date),
+                "expires_at": utc(call.create_date + CLIENT_WAIT),
+            }
+            for call in self
+        ]
+
     # ------------------------------------------------------------ result
 
     def _end_direct(self, result):
@@ -1073,21 +1190,34 @@ class ToolCall(models.Model):
 
     @api.model
     def _close_lost_direct_calls(self):
-        """Direct calls whose process died: no server may take longer than its limit.
+        """Direct calls whose process died: no server may take longer than its limit. Those that were asked about and
+        never made are over, too.
 
-        Both moments are PostgreSQL's: the clock of the host that calls may be another one.
+        All moments are PostgreSQL's: the clock of the host that calls may be another one.
         """
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
                SET outcome = 'unknown', llm_text = %s
              WHERE turn_id IS NULL AND outcome IS NULL
-               AND create_date < now() AT TIME ZONE 'UTC' - interval '15 minutes'
+               AND (approval IS NULL OR started_at IS NOT NULL)
+               AND write_date < now() AT TIME ZONE 'UTC' - interval '15 minutes'
             """,
             [NOT_FINISHED],
         )
-        if self.env.cr.rowcount:
-            self.invalidate_model()
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET outcome = CASE approval WHEN 'pending' THEN 'denied' ELSE 'cancelled' END,
+                   approval = CASE approval WHEN 'pending' THEN 'expired' ELSE approval END,
+                   llm_text = %s
+             WHERE turn_id IS NULL AND outcome IS NULL
+               AND approval IS NOT NULL AND started_at IS NULL
+               AND write_date < now() AT TIME ZONE 'UTC' - %s
+            """,
+            [NOT_DECIDED, CLIENT_WAIT],
+        )
+        self.invalidate_model()
 
     # ------------------------------------------------------------ events, API and views
 

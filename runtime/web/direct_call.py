@@ -32,11 +32,13 @@ class Direct:
 
     :ivar timeout: seconds, as far as a request may wait so long
     :ivar values: more columns of the audit row
+    :ivar is_recorded: its audit row is there, since its user was asked about it
     """
 
     call: ToolCall
     timeout: float
     values: Mapping[str, Any] = field(default_factory=dict)
+    is_recorded: bool = False
 
 
 def respond(env, direct, answer):
@@ -55,7 +57,8 @@ def respond_all(env, directs, answer, fail=None):
     """
     dbname, uid = env.cr.dbname, env.uid
     for direct in directs:
-        record(env, direct.call, direct.values)
+        if not direct.is_recorded:
+            record(env, direct.call, direct.values)
 
     def turn_away(sentence):
         denied = CallResult(outcome="denied", text=sentence, display=sentence)

@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from .. import const, jsonrpc
 from ..oauth_server.const import CALL, READ
-from . import envelope, listing, messages, results
+from . import approval, envelope, listing, messages, results
+from .approval import Question
 from .envelope import Era, Headers
 from .host import Host, ToolResult, UnknownTool
 from .messages import Message, RpcError
@@ -20,7 +21,8 @@ Call = TypeVar("Call")
 INFO = {"name": const.CLIENT_NAME, "title": "Odoo", "version": const.CLIENT_VERSION}
 INSTRUCTIONS = (
     "Tools of the MCP servers that this user has in Odoo, named server__tool. A call that needs the user's approval is"
-    " refused with the code approval_required: tell the user, and do not try to get the same effect in another way."
+    " answered with the code approval_required and a page: give the user its address, and make the same call again once"
+    " the user has allowed it there. Do not try to get the same effect in another way."
 )
 SCOPES = {"tools/list": READ, "tools/call": CALL}  # that the caller's token needs for a method
 CAPABILITIES: dict[str, Any] = {"tools": {}}
@@ -156,10 +158,15 @@ def _call(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exc
         shown = result if era == "modern" else results.for_version(result, version)
         return _result(message, era, shown)
 
+    answer = approval.answer_of(message) if era == "modern" else None
     try:
-        given = host.call(name, arguments)
+        given = host.call(name, arguments, answer)
     except UnknownTool:
         raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:100]}") from None
+    if isinstance(given, Question):
+        if era == "modern" and given.message and approval.can_ask(message):
+            return _at_once(_result(message, era, given.result()))
+        given = results.failed(given.sentence, "approval_required")
     if isinstance(given, Mapping):
         return _at_once(reply([given]))
     return Exchange((given,), reply)

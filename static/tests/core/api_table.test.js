@@ -145,6 +145,8 @@ test("each request of the client is one that the API takes", async () => {
         makeClientKey: [[{ name: "Laptop", days: 90, password: "p" }]],
         revokeClientKey: [[6]],
         disconnectClient: [[6]],
+        waitingCalls: [[]],
+        decideCall: [["direct_6", { decision: "deny" }]],
         signOut: [[6]],
         grants: [[]],
         revokeGrant: [[6]],

@@ -6,6 +6,7 @@ import pytest
 
 from services import const, jsonrpc
 from services.gateway import listing, messages, results, server
+from services.gateway.approval import Question
 from services.gateway.host import UnknownTool
 from services.specs import ToolSpec
 
@@ -23,17 +24,21 @@ class Tools:
 
     def __init__(self, *tools):
         self.known = {tool.alias: tool for tool in tools or (spec("a__b"), spec("a__ask"))}
-        self.asked = []
+        self.asked, self.answers = [], []
 
     def tools(self):
         return reversed(self.known.values())
 
-    def call(self, name, arguments):
+    def call(self, name, arguments, answer):
         if name not in self.known:
             raise UnknownTool(name)
         self.asked.append(name)
         if name == "a__ask":
-            return results.failed("This call requires approval.", "approval_required")
+            self.answers.append(answer and (answer.state, answer.action))
+            if answer and answer.action == "accept":
+                return name, arguments
+            message = "" if arguments.get("is_long") else "Allow it?"
+            return Question("call-1", message, "This call requires approval: see /page.")
         return name, arguments
 
 
@@ -122,11 +127,71 @@ def test_a_refused_call_is_a_result_with_a_code():
     ):
         result = said["result"]
         assert result["isError"] and result["_meta"]["code"] == "approval_required"
-        assert result["content"][0]["text"] == "This call requires approval."
+        assert result["content"][0]["text"] == "This call requires approval: see /page."
     assert host.asked == ["a__ask"] * 2
 
 
 # ------------------------------------------------------------ modern
+
+
+CAPABILITIES = f"{META}clientCapabilities"
+
+
+def asking(capabilities, host=None, **params):
+    params = {"name": "a__ask", "arguments": {}, **params}
+    meta = {**DECLARED, CAPABILITIES: capabilities}
+    return modern("tools/call", params, host=host, meta=meta)[1]["result"]
+
+
+@pytest.mark.parametrize("elicitation", [{}, {"form": {}}, {"form": {}, "url": {}}])
+def test_a_client_that_can_asks_its_user(elicitation):
+    result = asking({"elicitation": elicitation})
+    assert result["resultType"] == "input_required" and result["requestState"] == "call-1"
+    (question,) = result["inputRequests"].values()
+    assert question["method"] == "elicitation/create"
+    assert question["params"]["message"] == "Allow it?"
+    assert question["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}, {"elicitation": True}])
+def test_others_are_told_where_the_user_decides(capabilities):
+    assert asking(capabilities)["_meta"]["code"] == "approval_required"
+    assert asking({"elicitation": {}}, arguments={"is_long": 1})["isError"]
+
+
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+def test_the_answer_of_the_user_comes_back(action):
+    host = Tools()
+    answered = {"requestState": "call-1", "inputResponses": {"approval": {"action": action}}}
+    result = asking({"elicitation": {}}, host, **answered)
+    assert host.answers == [("call-1", action)]
+    assert (result["resultType"] == "complete") == (action == "accept")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"requestState": "call-1"},
+        {"inputResponses": {"approval": {"action": "accept"}}},
+        {"requestState": 1, "inputResponses": {"approval": {"action": "accept"}}},
+        {"requestState": "x" * 1000, "inputResponses": {"approval": {"action": "accept"}}},
+        {"requestState": "call-1", "inputResponses": {"approval": "accept"}},
+        {"requestState": "call-1", "inputResponses": {"approval": {"action": ["accept"]}}},
+        {"requestState": "call-1", "inputResponses": {"other": {"action": "accept"}}},
+        {"requestState": "call-1", "inputResponses": [{"action": "accept"}]},
+    ],
+)
+def test_what_is_no_answer_allows_nothing(sent):
+    host = Tools()
+    assert asking({"elicitation": {}}, host, **sent)["resultType"] == "input_required"
+    assert host.answers == [None]
+
+
+def test_a_legacy_client_brings_no_answer():
+    host = Tools()
+    answered = {"requestState": "call-1", "inputResponses": {"approval": {"action": "accept"}}}
+    post(request("tools/call", {"name": "a__ask", **answered}), host=host)
+    assert host.answers == [None]
 
 
 def test_a_modern_client_needs_no_handshake():
