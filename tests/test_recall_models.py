@@ -159,22 +159,27 @@ class TestRecallModels(RecallData, AiCase):
 
     def test_calls_whose_process_died_become_unknown(self):
         values = {"user_id": self.internal.id, "tool_name": "make_plan"}
-        lost, running = self.env["woow_paas_platform.tool_call"].create(
+        asked = {"approval": "pending"}
+        lost, late, waiting, running = self.env["woow_paas_platform.tool_call"].create(
             [
                 {**values, "call_id": "direct_1"},
+                {**values, **asked, "call_id": "direct_3"},
+                {**values, **asked, "call_id": "direct_4"},
                 # begun just now, on a host whose clock is slow
                 {**values, "call_id": "direct_2", "started_at": "2020-01-01 00:00:00"},
             ]
         )
         self.env.flush_all()
         self.env.cr.execute(
-            "UPDATE woow_paas_platform_tool_call SET write_date = '2020-01-01' WHERE id = %s",
-            [lost.id],
+            "UPDATE woow_paas_platform_tool_call SET write_date = '2020-01-01' WHERE id IN %s",
+            [(lost.id, late.id)],
         )
         ahead = fields.Datetime.now() + timedelta(days=1)
         with patch.object(fields.Datetime, "now", lambda *_: ahead):  # on this host
             lost._close_lost_direct_calls()
         self.assertEqual((lost.outcome, running.outcome), ("unknown", False))
+        self.assertEqual((late.outcome, late.approval), ("denied", "expired"))
+        self.assertEqual((waiting.outcome, waiting.approval), (False, "pending"))
 
     def test_servers_have_ids_of_their_own(self):
         ids = self.env["woow_paas_platform.mcp_server"].search([]).mapped("mcp_id")

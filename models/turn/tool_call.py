@@ -930,7 +930,7 @@ class ToolCall(models.Model):
 
     @api.model
     def _undone_for_client(self):
-        """Calls of the current user's MCP clients that were asked about and not made, the newest first."""
+        """Calls of the current user's MCP clients that were asked about and not made; the newest first."""
         return self.search(
             [
                 ("user_id", "=", self.env.uid),
@@ -944,7 +944,7 @@ class ToolCall(models.Model):
 
     @api.model
     def _waiting_for_client(self):
-        """Those of them that wait for a decision."""
+        """Calls of the current user's MCP clients that wait for a decision."""
         return self._undone_for_client().filtered(lambda call: call.approval == "pending")
 
     @api.model

@@ -1,6 +1,7 @@
-"""A client of the SDK that speaks every revision: ``newer_client.py URL MODE TOOL ARGUMENTS``, with a key in ``KEY``.
+"""A client of the SDK that speaks every revision: ``newer_client.py URL MODE TOOL ARGUMENTS [ANSWER]``, with a key in
+``KEY``.
 
-Prints what it has seen as JSON.
+With an answer, "accept" or "decline", it shows questions to its user, who answers so. Prints what it has seen as JSON.
 """
 
 import asyncio
@@ -11,13 +12,24 @@ import sys
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitResult
 
 
-async def main(url: str, mode: str, tool: str, arguments: str) -> None:
+async def main(url: str, mode: str, tool: str, arguments: str, answer: str = "") -> None:
+    asked = []
+
+    async def ask(_context, params):
+        asked.append(params.message)
+        return ElicitResult(action=answer)
+
     headers = {"Authorization": f"Bearer {os.environ['KEY']}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=mode,
+            elicitation_callback=ask if answer else None,
+        ) as client,
     ):
         listed = await client.list_tools()
         called = await client.call_tool(tool, json.loads(arguments))
@@ -26,6 +38,7 @@ async def main(url: str, mode: str, tool: str, arguments: str) -> None:
             "tools": [known.name for known in listed.tools],
             "text": called.content[0].text,
             "is_error": called.is_error,
+            "asked": asked,
         }
         sys.stdout.write(json.dumps(seen))
 

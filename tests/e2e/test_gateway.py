@@ -3,18 +3,23 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from axe import violations
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from playwright.sync_api import expect
 
 from dev.setup import venvs
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
+from services.mcp.session.call_options import CallOptions
+from services.mcp.session.elicitation import ElicitResult
 from services.net.egress import EgressPolicy
 from services.specs import ServerSpec
 
@@ -78,9 +83,10 @@ async def older_client(url, key, name, arguments):
         return hello.protocolVersion, [tool.name for tool in listed.tools], called
 
 
-def newer_client(url, key, mode, name, arguments):
+def newer_client(url, key, mode, name, arguments, *answer):
+    called = (url, mode, name, json.dumps(arguments), *answer)
     done = subprocess.run(
-        [venvs.extra("mcp2") / "bin/python", NEWER, url, mode, name, json.dumps(arguments)],
+        [venvs.extra("mcp2") / "bin/python", NEWER, *called],
         env={"PATH": os.environ["PATH"], "KEY": key},
         capture_output=True,
         text=True,
@@ -131,21 +137,71 @@ def test_our_own_host(each_odoo, key, counter, era, version):
     assert counter.executions(name) == 1
 
 
-def test_a_call_that_asks_is_refused_with_words(each_odoo, key, counter):
+@pytest.fixture
+def asks(each_odoo):
+    """The tool asks before it runs."""
     (tool,) = each_odoo.rpc(
         TOOLS, "search", [("name", "=", "count"), ("server_id.name", "=", "counter")]
     )
     each_odoo.rpc(TOOLS, "write", [tool], {"approval_policy": "ask"})
+    yield
+    each_odoo.rpc(TOOLS, "write", [tool], {"approval_policy": "default"})
+
+
+def test_a_call_waits_for_its_user_on_a_page(each_odoo, key, asks, counter, page_of):
     name, url = f"asks-{each_odoo.db}", f"{each_odoo.url}/mcp"
-    try:
-        _version, tools, called = run(older_client(url, key, TOOL, {"id": name}))
-        newer = newer_client(url, key, "auto", TOOL, {"id": name})
-    finally:
-        each_odoo.rpc(TOOLS, "write", [tool], {"approval_policy": "default"})
+    _version, tools, called = run(older_client(url, key, TOOL, {"id": name}))
     assert TOOL in tools
     assert called.isError and called.meta["code"] == "approval_required"
+    newer = newer_client(url, key, "auto", TOOL, {"id": name})
     assert newer["is_error"] and newer["text"] == called.content[0].text
     assert counter.executions(name) == 0
+
+    page = page_of(each_odoo, "user", viewport={"width": 390, "height": 844})
+    page.goto(re.search(r"http\S+/my/ai/connections", newer["text"])[0])
+    waiting = page.locator(".o_woow_waiting_calls")
+    expect(waiting).to_contain_text(name)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(page, ".o_woow_waiting_calls") == []
+    waiting.get_by_role("button", name="Allow once").click()
+    expect(waiting.get_by_role("status")).to_contain_text("is allowed")
+    again = run(older_client(url, key, TOOL, {"id": name}))[2]
+    assert again.content[0].text == f"counted {name}"
+    third = run(older_client(url, key, TOOL, {"id": name}))[2]
+    assert third.meta["code"] == "approval_required"
+    assert counter.executions(name) == 1
+
+
+@pytest.mark.parametrize("answer", ["accept", "decline"])
+def test_a_client_asks_its_user(each_odoo, key, asks, counter, answer):
+    name = f"{answer}-{each_odoo.db}"
+    seen = newer_client(f"{each_odoo.url}/mcp", key, "auto", TOOL, {"id": name}, answer)
+    (question,) = seen["asked"]
+    assert name in question
+    assert seen["is_error"] == (answer == "decline")
+    assert counter.executions(name) == (1 if answer == "accept" else 0)
+
+
+def test_our_own_host_asks_its_user(each_odoo, key, asks, counter):
+    name, asked = f"host-asks-{each_odoo.db}", []
+    spec = ServerSpec(
+        id=1, name="odoo", url=f"{each_odoo.url}/mcp", api_key=key, connect_timeout=60
+    )
+
+    async def ask(request):
+        asked.append(request.message)
+        return ElicitResult(action="accept")
+
+    async def use():
+        pool, options = Pool(POLICY, can_ask=True), CallOptions(on_elicit=ask)
+        try:
+            return await pool.call(spec, 1, TOOL, {"id": name}, timeout=60, options=options)
+        finally:
+            await pool.close()
+
+    assert run(use())["content"][0]["text"] == f"counted {name}"
+    assert len(asked) == 1 and name in asked[0]
+    assert counter.executions(name) == 1
 
 
 def test_a_revoked_key_opens_no_process(each_odoo, key):
