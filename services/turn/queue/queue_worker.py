@@ -139,10 +139,13 @@ class QueueWorker:
 
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name, self._is_doubtful) as slots:
-            if not slots or self._runner.is_stopping:
+            if self._runner.is_stopping:
                 return
             if self._is_doubtful:  # it may have taken turns that this process was never told of
                 await self._once(self.store.release, self._runner.id, sorted(self.running))
+                self._is_doubtful = False
+            if not slots or self._runner.is_stopping:
+                return
             self._is_doubtful = True
             claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
             self._is_doubtful = False
