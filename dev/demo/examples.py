@@ -34,7 +34,7 @@ def _elsewhere(time: str, place: str, target_place: str) -> dict[str, Any]:
 
 EXAMPLES = (
     Example(TRADITIONAL, "早安！", "早安！"),
-    Example(SIMPLIFIED, "查一下哈拉雷的时间", **_now("哈拉雷")),
+    Example(TRADITIONAL, "查一下哈拉雷的時間", **_now("哈拉雷")),
     Example(
         TRADITIONAL,
         "用 echo 說：天上的星",
@@ -112,7 +112,7 @@ EXAMPLES = (
         "神戶 10:45 的時候，卑爾根是幾點？",
         **_elsewhere("10:45", "神戶", "卑爾根"),
     ),
-    Example(TRADITIONAL, "畢爾包現在是什麼時間？", **_now("畢爾包")),
+    Example(SIMPLIFIED, "毕尔巴鄂现在是什么时间？", **_now("毕尔巴鄂")),
 )
 
 
