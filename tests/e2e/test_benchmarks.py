@@ -11,6 +11,7 @@ import pytest
 from benchmarks import (
     bed,
     chat,
+    gateway,
     recall,
     turn,
     turn_bytes,
@@ -107,6 +108,12 @@ def test_action_recall(odoo, mcp_everything, capsys):
     facts = odoo.shell(recall.SET_UP)
     run(recall.report, odoo.session("admin"), facts, mcp_everything.url, 5)
     assert "proxy / tool without Odoo" in capsys.readouterr().out
+
+
+def test_calls_of_mcp_clients(odoo, mcp_everything, capsys):
+    """`make bench-gateway`: each call is answered right and has its row."""
+    run(gateway.report, odoo, mcp_everything.url, 5)
+    assert "more through /mcp than inside" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,102 @@
+"""Calls of an MCP client through Odoo, beside the same calls on a session without Odoo: ``make bench-gateway``.
+
+A real Odoo with two workers, threaded calls to the reference server. The rest of a call is what Odoo's own row of it
+says that the engine took (`duration_ms`): what is beyond is HTTP, the key, rights, decision and audit. Argument: the
+number of calls (300).
+"""
+
+import asyncio
+import statistics
+import sys
+
+import httpx
+
+from dev import processes
+from dev.checks import testbed
+from dev.servers import mcp_servers
+
+from .figures import ms, none_of, row, run
+from .recall import bare, measure, percentile
+
+AIM = 0.015  # s that a call through /mcp may take more, at the median
+CALLS = 300
+SET_UP = """
+server = env.ref("woow_paas_platform.mcp_server_demo_everything")
+server.trust_level = "annotations"
+tools = env["woow_paas_platform.mcp_tool"].search([("server_id", "=", server.id), ("name", "=", "get-sum")])
+tools.approval_policy = "auto"
+"""
+DURATIONS = """
+SELECT duration_ms FROM woow_paas_platform_tool_call
+ WHERE turn_id IS NULL AND outcome = 'ok' ORDER BY id DESC LIMIT %d
+"""
+
+
+def report(odoo, url: str, count: int) -> None:
+    """Print the medians, and check that each answer is right.
+
+    :param odoo: with a tool ``get-sum`` that runs unasked
+    :param url: of its server
+    """
+    odoo.shell(SET_UP)
+    made = odoo.session("user").post(
+        "/api/mcp/keys", json={"name": "bench", "days": 30, "password": "user"}
+    )
+    key = made.raise_for_status().json()["key"]
+    wrong = 0
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=odoo.url, headers=headers, timeout=60) as http:
+
+        def ask(method, params):
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return http.post("/mcp", json=message).raise_for_status().json()["result"]
+
+        def listed(_number):
+            return [tool["name"] for tool in ask("tools/list", {})["tools"]]
+
+        (name,) = [name for name in listed(0) if name.endswith("sum")]
+
+        def call(number):
+            nonlocal wrong
+            given = ask("tools/call", {"name": name, "arguments": {"a": number, "b": 1}})
+            wrong += str(number + 1) not in given["content"][0]["text"]
+
+        called, listings = measure(call, count), measure(listed, count)
+    inside = [int(line) for line in odoo.sql(DURATIONS % count).split()]
+    direct = asyncio.run(bare(url, count))
+    through, engine, without = map(statistics.median, (called, inside, direct))
+    more = (through - engine) / 1000
+    row(
+        "call through /mcp, median",
+        f"{through:.1f} ms",
+        f"P99 {percentile(called, 0.99):.1f} ms",
+    )
+    row("the same calls, inside the engine", f"{engine:.1f} ms")
+    row("the same tool without Odoo", f"{without:.1f} ms", f"ratio {through / without:.1f}")
+    row("more through /mcp than inside", ms(more), aim=f"aim ≤ {ms(AIM)}: {more <= AIM}")
+    row("tools/list, median", f"{statistics.median(listings):.1f} ms")
+    none_of(wrong_results=wrong, calls_without_a_row=count - len(inside))
+
+
+def main(arguments: list[str]) -> int:
+    count = int(arguments[0]) if arguments else CALLS
+    everything = mcp_servers.start_everything(processes.free_port())
+    template = testbed.template()
+    facts = {"WOOW_AI_DEMO_MCP_EVERYTHING_URL": everything.url}
+    try:
+        everything.wait()
+        with testbed.running_postgres(template):
+            testbed.prepare_template(template, fresh=False)
+            source = testbed.with_demo_servers(template, facts)
+            odoo = testbed.OdooServer(source, "bench_gateway", workers=2, environment=facts)
+            try:
+                odoo.start()
+                return len(run({"gateway": lambda: report(odoo, everything.url, count)}))
+            finally:
+                odoo.stop()
+    finally:
+        everything.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
