@@ -6,13 +6,14 @@ import { copyText } from "../core/clipboard";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { RequestError } from "../core/try_again";
+import { ConnectClient } from "./connect_client";
 
 const USUAL_DAYS = 90;
 
 /** MCP clients, such as an editor or a desktop chat, that use a person's tools in Odoo: connected ones, and keys. */
 export class ClientKeys extends Component {
     static template = "woow_paas_platform.ClientKeys";
-    static components = { RequestError };
+    static components = { ConnectClient, RequestError };
     static props = {};
 
     setup() {
