@@ -21,6 +21,7 @@ from .mcp_servers import tool_or_404
 
 MAX_PICTURES = 4  # of one result
 MAX_PICTURE = 2 * 1024 * 1024  # characters of base64 of each
+RECORDS_TIMEOUT = 30.0  # s
 MAX_CALLS = 20  # of one request, as many as of one answer of a model
 
 
@@ -128,6 +129,10 @@ def _offered():
     return request.env["ai.assistant"]._tools_of_caller()
 
 
+def _new_id():
+    return f"direct_{uuid.uuid4().hex}"
+
+
 class RequestedCall:
     """A call as it was requested.
 
@@ -171,7 +176,7 @@ class RequestedCall:
         self.tool = found
         server = found.server_id._server_spec(request.env.user)
         call = ToolCall(
-            id=f"direct_{uuid.uuid4().hex}",
+            id=_new_id(),
             alias=alias,
             round=0,
             tool=found._tool_spec(),
@@ -181,14 +186,28 @@ class RequestedCall:
         values = {"tool_id": found.id, "server_id": found.server_id.id}
         self.direct = direct_call.Direct(call, server.call_timeout, values)
 
+    def read_records(self, tool):
+        """Read Odoo's records with this tool of `services.records.catalog.OF_CLIENTS`."""
+        call = ToolCall(
+            id=_new_id(), alias=tool.name, round=0, tool=tool.spec, arguments=self.arguments
+        )
+        self.direct = direct_call.Direct(call, RECORDS_TIMEOUT, {"records": "read"})
+
+    def wrong_arguments(self):
+        """An error if the tool does not take the arguments; the audit row of the refusal is written."""
+        schema = self.direct.call.tool.input_schema
+        if not (wrong := argument_checks.problem(self.arguments, schema)):
+            return None
+        wrong = sentences.translated(request.env, wrong)
+        return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
+
     def refusal(self, *, is_confirmed=False, ask=None):
         """An error if the call must not be made; the audit row of the refusal is written.
 
         :param ask: gives what to say instead of a call that needs approval, None once it has that
         """
-        if wrong := argument_checks.problem(self.arguments, self.direct.call.tool.input_schema):
-            wrong = sentences.translated(request.env, wrong)
-            return self._refuse("invalid_args", wrong, ApiError(422, InvalidArguments.code, wrong))
+        if wrong := self.wrong_arguments():
+            return wrong
         if refusal := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
             code, reason = refusal
             if ask and code == APPROVAL_REQUIRED:

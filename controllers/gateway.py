@@ -17,6 +17,7 @@ from ..services.gateway import results, server
 from ..services.gateway.approval import Question
 from ..services.gateway.host import UnknownTool
 from ..services.oauth_server import const as oauth
+from ..services.records import catalog
 from ..tools import sentences
 from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
@@ -64,22 +65,32 @@ class _Tools:
     def offered(self):
         return self.env["ai.assistant"]._tools_of_client()
 
+    @functools.cached_property
+    def of_records(self):
+        """Tools that read Odoo's records, by name, if an assistant lets clients do that."""
+        readable = self.env["ai.assistant"]._record_access_of_client()
+        return {tool.name: tool for tool in catalog.OF_CLIENTS if readable}
+
     def tools(self):
         """Hints of a server that nobody trusts stay here: a client would take them for those of this Odoo."""
         trusted = {tool.id for tool in self.offered if tool.server_id.trust_level != "none"}
-        return [
+        specs = [
             spec if spec.id in trusted else replace(spec, annotations={})
             for spec in self.offered._tool_specs()
         ]
+        return [*specs, *(tool.spec for tool in self.of_records.values())]
 
     def call(self, name, arguments, answer):
         try:
             check_mcp_is_on()
-            tool = self._tool(name)
-            process.runner()
             requested = RequestedCall(name, text.storable(arguments))
-            requested.take(tool, name)
-            instead = requested.refusal(ask=lambda: self._ask(requested, answer))
+            if name in self.of_records:
+                requested.read_records(self.of_records[name])
+                instead = requested.wrong_arguments()
+            else:
+                requested.take(self._tool(name), name)
+                process.runner()
+                instead = requested.refusal(ask=lambda: self._ask(requested, answer))
         except (ApiError, EngineError, Refusal) as error:
             instead = api_error.of(error, api_error.request_reader())
         if isinstance(instead, Question):

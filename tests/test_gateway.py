@@ -472,3 +472,104 @@ class TestClientKeys(GatewayCase):
         headers = {"Authorization": f"Bearer {self._client_key(self.member, 'rpc')}"}
         sent = {"name": "Editor", "days": 90, "password": PASSWORD}
         self.assertEqual(self._call("POST", KEYS, sent, headers)[0], 403)
+
+
+READING = [
+    "aggregate_records",
+    "describe_model",
+    "find_models",
+    "read_chatter",
+    "read_records",
+    "search_records",
+]
+
+
+@tagged("post_install", "-at_install")
+class TestRecordsOfClients(GatewayCase):
+    """Odoo's records, which clients may read where an assistant says so."""
+
+    def setUp(self):
+        super().setUp()
+        self.key = self._client_key(self.internal)
+        self.ada = self.env["res.partner"].create({"name": "Ada Gateway", "email": "ada@b.test"})
+        self.assistant.write(
+            {
+                "is_open_to_clients": True,
+                "record_access_ids": [
+                    fields.Command.create(
+                        {"model": "res.partner", "hidden_fields": "email", "can_update": True}
+                    )
+                ],
+            }
+        )
+        self.env.flush_all()
+
+    def _of_records(self, key=None):
+        return [name for name in self._names(key) if "__" not in name]
+
+    def _found(self, name="Ada Gateway", key=None, **more):
+        filters = [{"field": "name", "value": name}]
+        arguments = {"model": "res.partner", "filters": filters, **more}
+        return self._result({"name": "search_records", "arguments": arguments}, key)
+
+    def test_a_client_reads_with_the_rights_of_its_user(self):
+        self.assertEqual(self._of_records(), READING)
+        found = self._found()
+        self.assertFalse(found["isError"], found)
+        self.assertIn("Ada Gateway", found["content"][0]["text"])
+        row = self.env["woow_paas_platform.tool_call"].search(
+            [("user_id", "=", self.internal.id), ("turn_id", "=", False)]
+        )
+        self.assertEqual((row.outcome, row.records, row.server_name), ("ok", "read", "Odoo"))
+        self.assertEqual(self._of_records(self._client_key(self.guest)), READING)
+        self.assertNotIn("Ada", str(self._found(key=self._client_key(self.guest))))
+
+    def test_what_the_assistant_hides_is_hidden(self):
+        read = {"model": "res.partner", "ids": self.ada.ids}
+        for given in (read, {**read, "fields": ["name", "email"]}):
+            result = self._result({"name": "read_records", "arguments": given})
+            self.assertNotIn("ada@b.test", str(result))
+        hidden = [{"field": "email", "value": "ada@b.test"}]
+        asked = {"model": "res.partner", "filters": hidden}
+        result = self._result({"name": "search_records", "arguments": asked})
+        self.assertTrue(result["isError"])
+        self.assertNotIn("Ada", str(result))
+
+    def test_nothing_is_read_unless_an_assistant_is_open(self):
+        for change in (
+            {"is_open_to_clients": False},
+            {"is_open_to_clients": True, "group_ids": self.env.ref("base.group_system").ids},
+            {"group_ids": False, "active": False},
+        ):
+            self.assistant.write(change)
+            self.env.flush_all()
+            self.assertEqual(self._of_records(), [])
+            _status, said = self._rpc(self.key, "tools/call", {"name": "search_records"})
+            self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+
+    def test_a_client_only_reads(self):
+        for name in ("update_records", "create_record", "run_action", "open_view"):
+            change = {"model": "res.partner", "ids": self.ada.ids, "values": {"name": "Eve"}}
+            _status, said = self._rpc(self.key, "tools/call", {"name": name, "arguments": change})
+            self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+        self.env.invalidate_all()
+        self.assertEqual(self.ada.name, "Ada Gateway")
+
+    def test_what_cannot_be_read_is_told_in_a_sentence(self):
+        for arguments, code in (
+            ({}, "invalid_arguments"),
+            ({"model": "res.users"}, "record_error"),
+            ({"model": "res.partner", "filters": [{"field": "nope"}]}, "record_error"),
+        ):
+            result = self._result({"name": "search_records", "arguments": arguments})
+            self.assertEqual((result["isError"], result["_meta"]["code"]), (True, code), result)
+            self.assertGreater(len(result["content"][0]["text"]), 10)
+
+    def test_the_stricter_of_two_assistants_hides(self):
+        other = self.assistant.copy({"name": "Other"})
+        other.record_access_ids.hidden_fields = "phone"
+        self.ada.phone = "+886 2 1234"
+        self.env.flush_all()
+        given = {"model": "res.partner", "ids": self.ada.ids, "fields": ["name", "phone"]}
+        result = self._result({"name": "read_records", "arguments": given})
+        self.assertNotIn("1234", str(result))

@@ -30,6 +30,7 @@ ASSISTANTS = {
         " search_records. Answer briefly and in the language of the question:"
         " 用繁體中文問的，用繁體中文回答；用简体中文问的，用简体中文回答。",
         "group_ids": "sales_team.group_sale_salesman",
+        "is_open_to_clients": True,
         "record_access_ids": [
             (0, 0, {"model": "res.partner", "can_schedule": True}),
             (0, 0, {"model": "crm.lead", "can_schedule": True}),
@@ -48,6 +49,7 @@ ASSISTANTS = {
         " a filter on name it finds one. Answer briefly and in the language of the question:"
         " 用繁體中文問的，用繁體中文回答；用简体中文问的，用简体中文回答。",
         "group_ids": "base.group_portal",
+        "is_open_to_clients": True,
         "record_access_ids": [
             (0, 0, {"model": "sale.order"}),
             (0, 0, {"model": "sale.order.line"}),

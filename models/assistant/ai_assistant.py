@@ -2,7 +2,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 
 from ...services import const, text
-from ...services.records import deny_list
+from ...services.records import catalog, deny_list
 from ...services.sentence import _lt
 from ...tools import host, limits, mcp_switch, server_files
 from .record_access import PRESETS
@@ -88,6 +88,12 @@ class AiAssistant(models.Model):
         domain="[('server_id', 'in', mcp_server_ids)]",
         context={"active_test": False},
         groups="woow_paas_platform.group_admin",
+    )
+    is_open_to_clients = fields.Boolean(
+        "MCP Clients May Read",
+        groups="woow_paas_platform.group_admin",
+        help="MCP clients of its users, such as Claude or VS Code, may read these records, too, with the rights of "
+        "the user. What they read goes to the model of the client.",
     )
     record_access_ids = fields.One2many(
         "woow_paas_platform.record_access",
@@ -356,6 +362,14 @@ class AiAssistant(models.Model):
         """The tools that an MCP client of the current user is shown: those of `_tools_of_caller` that it could call."""
         tools = self._tools_of_caller()
         return tools - tools._never_run_for_caller()
+
+    @api.model
+    def _record_access_of_client(self):
+        """Access of the current user's MCP clients to Odoo's records: to read, what assistants may that are open to
+        clients."""
+        # sudo: ai.assistant - which of those that the user may chat with are open to clients
+        assistants = self.search([("active", "=", True)]).sudo().filtered("is_open_to_clients")
+        return catalog.readable(assistant._record_access() for assistant in assistants)
 
     def _tools_for_caller(self, person, service):
         """Tools that a program of this person is offered: those of a new chat about this service, or about none."""

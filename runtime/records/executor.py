@@ -51,6 +51,21 @@ def env_of_person(env, user, companies):
     return env(user=user.id, su=False, context=context)
 
 
+def read_for(env, user, access, name, arguments):
+    """Carry out a call of a user's MCP client that only reads.
+
+    :param access: of the client, by model
+    :param name: of one of `catalog.OF_CLIENTS`
+    :return: the `CallResult`
+    :raises RecordError: it was not carried out
+    """
+    begun = time.monotonic()
+    with limited(env.cr), record_errors(env), rehearsal.held_open(env.cr):
+        scope = RecordScope(env_of_person(env, user, user._woow_ai_companies(None)), access)
+        answer, data = READS[name](scope, arguments)
+    return result_of(answer, data, begun)
+
+
 def perform(env, call):
     """:param call: the row of the call; its tool and its arguments are what is carried out
     :return: the `CallResult`

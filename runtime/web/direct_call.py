@@ -15,9 +15,11 @@ from odoo import fields
 
 from ...services import text
 from ...services.errors import EngineError
+from ...services.records.errors import RecordError
 from ...services.specs import CallResult, Executed, ToolCall
 from ...tools import db
 from .. import process
+from ..records import executor
 from .after_commit import AfterCommit
 from .slots import at_most
 
@@ -82,7 +84,7 @@ def record(env, call, values=None, result=None):
                 "call_id": call.id,
                 "tool_name": call.tool.name if call.tool else call.alias,
                 "title": call.tool.title if call.tool else False,
-                "server_name": call.server.name if call.server else False,
+                "server_name": call.server_name or False,
                 "arguments": text.storable(call.arguments or {}),
                 "started_at": False if result else fields.Datetime.now(),
                 **(values or {}),
@@ -95,12 +97,23 @@ def record(env, call, values=None, result=None):
 
 
 def make(dbname, uid, directs):
-    """Make the calls on the loop and close their rows.
+    """Make the calls and close their rows: those of servers on the loop, those on records here, one after the other.
 
     :return: `services.specs.Executed` of each, whatever happened
     """
     if not directs:
         return []
+    of_records = [direct.call for direct in directs if direct.call.tool.records]
+    made = _call_servers(uid, [direct for direct in directs if direct.call not in of_records])
+    made |= {call.id: _read(dbname, uid, call) for call in of_records}
+    _close(dbname, {call_id: one.result for call_id, one in made.items()})
+    return [made[direct.call.id] for direct in directs]
+
+
+def _call_servers(uid, directs):
+    """:return: what became of each, by the call's id"""
+    if not directs:
+        return {}
 
     async def call_all(engine):
         return await asyncio.gather(
@@ -115,11 +128,24 @@ def make(dbname, uid, directs):
     except EngineError as error:
         result = CallResult(outcome="unknown", text=str(error), display=str(error))
         executed = [Executed(result=result, error=error)] * len(directs)
-    _close(
-        dbname,
-        {direct.call.id: one.result for direct, one in zip(directs, executed, strict=True)},
-    )
-    return executed
+    return {direct.call.id: one for direct, one in zip(directs, executed, strict=True)}
+
+
+def _read(dbname, uid, call):
+    """Carry out a call that reads Odoo's records; PostgreSQL refuses whatever would write."""
+
+    def work(env):
+        user = env["res.users"].browse(uid)
+        access = env["ai.assistant"].with_user(user)._record_access_of_client()
+        return executor.read_for(env, user, access, call.tool.name, call.arguments)
+
+    try:
+        result = db.read_only(dbname, work)
+    except (RecordError, ConnectionError) as error:
+        outcome = error.outcome if isinstance(error, RecordError) else "error"
+        result = CallResult(outcome=outcome, text=str(error), display=str(error))
+        return Executed(result=result, error=error)
+    return Executed(result=result, raw={"content": [{"type": "text", "text": result.text}]})
 
 
 def _close(dbname, results):
