@@ -20,9 +20,12 @@ class NumberTaken(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Server:
+    """`is_reviewed`: a person has accepted the definitions of its tools."""
+
     id: int
     is_active: bool = True
     trust: str = "none"
+    is_reviewed: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +63,12 @@ class Tool:
     @property
     def is_usable(self) -> bool:
         return self.is_active and (self.server is None or self.server.is_active)
+
+    @property
+    def is_unreviewed(self) -> bool:
+        """True if its definition holds foreign words, for calls of other tools than its server's."""
+        server = self.server
+        return server is not None and server.trust == "none" and not server.is_reviewed
 
     @property
     def is_foreign(self) -> bool:
@@ -176,6 +185,7 @@ class Turn:
     """`until` is the end of the lease, `waiting_until` of the wait, in seconds of the database's clock.
 
     `steers`: it may enter the turn before it; `entered` is that turn.
+    `unreviewed` are the servers of which it was shown definitions that nobody had accepted.
     """
 
     id: int
@@ -192,6 +202,7 @@ class Turn:
     is_visible: bool = True
     steers: bool = False
     entered: int = 0
+    unreviewed: set[int] = field(default_factory=set)
     calls: list[Call] = field(default_factory=list)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     ended_at: float | None = None

@@ -41,6 +41,8 @@ class ModelStore(RecordCalls):
     def load(self, claim: Claim) -> Loaded:
         turn = self.held(claim)
         progress = TurnProgress(**copied(turn.progress))
+        shown = (tool for tool in self.tools.values() if tool.is_usable and tool.is_unreviewed)
+        turn.unreviewed |= {tool.server.id for tool in shown}
         return Loaded(self.request_of(turn), progress, self.is_stop_requested(turn))
 
     def read_files(self, claim: Claim) -> None:
@@ -172,11 +174,15 @@ class ModelStore(RecordCalls):
         return self._answers(row)
 
     def _comes_after_foreign_words(self, row: Call) -> bool:
+        own = {row.tool.server.id} if row.tool and row.tool.server else set()
         return self.has_taint and any(
-            call.is_foreign and (turn is not row.turn or call.round < row.round)
+            turn.unreviewed - own
+            or any(
+                call.is_foreign and (turn is not row.turn or call.round < row.round)
+                for call in turn.calls
+            )
             for turn in self.turns.values()
             if turn.channel == row.turn.channel
-            for call in turn.calls
         )
 
     def grant_of(self, row: Call) -> tuple:

@@ -300,6 +300,24 @@ def _counts_foreign_words_of_its_turn_only(self, row):
     return any(call.is_foreign and call.round < row.round for call in row.turn.calls)
 
 
+def _reads_definitions_unseen(self, claim, _load=Database.load):
+    loaded = _load(self, claim)
+    self.turns[claim.turn_id].unreviewed = set()
+    return loaded
+
+
+def _counts_definitions_of_its_turn_only(self, row, _comes=Database._comes_after_foreign_words):
+    others = [turn for turn in self.turns.values() if turn is not row.turn]
+    kept = [(turn, turn.unreviewed) for turn in others]
+    try:
+        for turn in others:
+            turn.unreviewed = set()
+        return _comes(self, row)
+    finally:
+        for turn, unreviewed in kept:
+            turn.unreviewed = unreviewed
+
+
 def _lets_a_grant_lift_the_question(self, row, origin, _may_start=Database._may_start):
     if row.tool and self.grant_of(row) in self.grants and row.approval != "approved":
         self.has_taint, had = False, self.has_taint
@@ -318,8 +336,18 @@ MUTANTS = {
     ),
     "foreign words of earlier turns are forgotten": (
         "nothing_acts_on_foreign_words",
-        22,
+        5,
         (Database, "_comes_after_foreign_words", _counts_foreign_words_of_its_turn_only),
+    ),
+    "definitions that nobody has accepted are not noted": (
+        "nothing_acts_on_foreign_words",
+        5,
+        (Database, "load", _reads_definitions_unseen),
+    ),
+    "definitions shown in earlier turns are forgotten": (
+        "nothing_acts_on_foreign_words",
+        160,
+        (Database, "_comes_after_foreign_words", _counts_definitions_of_its_turn_only),
     ),
     "“always” lifts the question after foreign words": (
         "nothing_acts_on_foreign_words",

@@ -37,7 +37,14 @@ class People:
     def _furnish(self, database):
         """The same servers in each database, as two tenants use the same public one."""
         for number in (1, 2):
-            server = Server(id=number, trust=self.rng.choice(("none", "annotations")))
+            dice = self.world.definition_dice
+            server = Server(
+                id=number,
+                trust=self.rng.choice(("none", "annotations")),
+                is_reviewed=dice.random() < 0.6,
+            )
+            if dice.random() < 0.5:
+                self.world.at(dice.uniform(0, 60), setattr, server, "is_reviewed", True)
             for index in range(2):
                 tool_id = number * 10 + index
                 database.add_tool(

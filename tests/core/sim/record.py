@@ -35,6 +35,9 @@ class Record:
         self.started_off = []  # calls that started although something was against it
         self.second_results = []
         self.foreign = defaultdict(list)  # (database, channel) -> (turn, round) of foreign words
+        self.read_of = defaultdict(
+            list
+        )  # (database, channel) -> (turn, server) of definitions nobody accepted
         self.unasked = []  # calls that could do harm after foreign words, without a yes
         self.stale_starts = []
         self.stops = {}  # (database, turn) -> when somebody has stopped it
@@ -103,9 +106,13 @@ class Record:
             self.started_off.append((database.name, row.id, "switched off"))
         if tool and row.origin and tool.definition != row.origin[1]:
             self.started_off.append((database.name, row.id, "differs"))
+        # What is deleted with its conversation tells nobody anything.
         has_read = any(
-            turn is not of or round_ < row.round
+            of.id in database.turns and (turn is not of or round_ < row.round)
             for of, round_ in self.foreign[database.name, turn.channel]
+        ) or any(
+            of.id in database.turns and tool and server is not tool.server
+            for of, server in self.read_of[database.name, turn.channel]
         )
         is_asked = tool and database.has_taint and has_read and self._could_harm(tool)
         if is_asked and row.approval != "approved":
@@ -118,6 +125,14 @@ class Record:
         if tool.records:
             return tool.records == "write"
         return not (tool.is_harmless and tool.is_closed and tool.server.trust == "annotations")
+
+    def observe_definitions(self, database, turn, tools):
+        """The model reads what each of these tools is said to be for."""
+        self.read_of[database.name, turn.channel] += [
+            (turn, tool.server)
+            for tool in tools
+            if tool.server and tool.server.trust == "none" and not tool.server.is_reviewed
+        ]
 
     def observe_result(self, database, turn, call):
         """The model reads it: whatever a stranger may have written counts from now on."""

@@ -54,6 +54,7 @@ class World(Record):
         self.plan.has_taint = self.taint_dice.random() < 0.3
         self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
         self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
+        self.definition_dice = random.Random(f"definitions of {seed}")
         for database in self.databases.values():
             database.has_taint = self.plan.has_taint
         self.outages = {name: Outage() for name in self.databases}
@@ -139,6 +140,7 @@ class World(Record):
 
     def request_of(self, database, turn):
         tools = [tool for tool in database.tools.values() if tool.is_usable]
+        self.observe_definitions(database, turn, tools)
         return TurnRequest(
             turn_id=turn.id,
             conversation_id=turn.channel,
