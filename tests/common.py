@@ -108,7 +108,7 @@ class AiData:
             }
         )
         Tool = env["woow_paas_platform.mcp_tool"]
-        tool = {"input_schema": SCHEMA, "approval_policy": "auto"}
+        tool = {"input_schema": SCHEMA, "approval_policy": "auto", "is_accepted": True}
         cls.forecast, cls.alerts, cls.run_flow = Tool.create(
             [
                 {"name": "forecast", "server_id": cls.server.id, **tool},

@@ -183,6 +183,7 @@ HERE = {
     ("mcp_server", "action_enable"),
     ("mcp_server", "action_export"),
     ("mcp_server", "action_lock"),
+    ("mcp_server", "action_review"),
     ("mcp_server", "action_review_tools"),
     ("mcp_server", "action_save_as_template"),
     ("mcp_server", "action_sign_in"),

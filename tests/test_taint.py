@@ -103,6 +103,56 @@ class TestTaint(TurnByHandCase):
         self.assertEqual((self.turn.taint, self.turn.prompt_server), ("prompt", "notes"))
         self.assertEqual(self._kind(), "ask")
 
+    # ------------------------------------------------------------ definitions
+
+    def _flows(self, is_accepted=False):
+        """Another conversation, which offers a tool of a server that is not trusted, too; the model reads of it."""
+        self.run_flow.is_accepted = is_accepted
+        self._begin()
+        self._end()
+        self.turn = self._ask(self.member, service=self.service).sudo()
+        self._show()
+
+    def _show(self):
+        self.env.flush_all()
+        (self.claim,) = self.store.claim("one", 1, 15.0)
+        self.store.load(self.claim)
+
+    def test_a_definition_that_nobody_has_accepted(self):
+        self._flows()
+        self.assertEqual(self._kind(), "ask")
+        self._wait()
+        (asked,) = self._events("approval_required")
+        self.assertIn("“flows”, which nobody has reviewed", asked["reason"])
+        self.assertEqual(asked["choices"], ["approve_once", "deny"])
+
+    def test_a_server_may_tell_of_its_own_tools(self):
+        self.run_flow.approval_policy = "auto"
+        self._flows()
+        self.assertEqual(self._kind({}, tool=self.run_flow), "run")
+
+    def test_a_definition_that_a_manager_has_accepted(self):
+        self._flows(is_accepted=True)
+        self.assertEqual(self._kind(), "run")
+
+    def test_a_definition_of_a_trusted_server(self):
+        self.user_server.trust_level = "annotations"
+        self._flows()
+        self.assertEqual(self._kind(), "run")
+
+    def test_a_definition_survives_the_turn_and_its_server(self):
+        self._flows()
+        self._end()
+        self.user_server.unlink()
+        self._go_on()
+        self._show()
+        self.assertEqual(self._kind(), "ask")
+
+    def test_reads_inside_a_trusted_server_run_after_definitions(self):
+        self.forecast.annotations = INSIDE
+        self._flows()
+        self.assertEqual(self._kind(), "run")
+
     # ------------------------------------------------------------ what they survive
 
     def test_the_end_of_the_turn(self):

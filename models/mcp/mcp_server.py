@@ -138,6 +138,7 @@ class McpServer(models.Model):
 
     tool_count = fields.Integer("Number of Tools", compute="_compute_tool_count")
     review_count = fields.Integer("Tools to Review", compute="_compute_tool_count")
+    unreviewed_count = fields.Integer("Tools Not Reviewed", compute="_compute_tool_count")
     refused_count = fields.Integer("Refused Tools", compute="_compute_tool_count")
     warned_count = fields.Integer(
         "Suspicious Tools",
@@ -205,7 +206,11 @@ class McpServer(models.Model):
             server.my_policy = own.get(server.id, "default")
 
     @api.depends(
-        "tool_ids.available", "tool_ids.active", "tool_ids.review_state", "tool_ids.warning_codes"
+        "tool_ids.available",
+        "tool_ids.active",
+        "tool_ids.review_state",
+        "tool_ids.is_unreviewed",
+        "tool_ids.warning_codes",
     )
     def _compute_tool_count(self):
         for server in self:
@@ -215,6 +220,7 @@ class McpServer(models.Model):
             in_use = of_state.get("approved", tools.browse()).filtered("active")
             server.tool_count = len(tools)
             server.review_count = count.get("new", 0) + count.get("changed", 0)
+            server.unreviewed_count = len(in_use.filtered("is_unreviewed"))
             server.refused_count = count.get("refused", 0)
             server.warned_count = len(in_use.filtered("warning_codes"))
 
@@ -405,6 +411,12 @@ class McpServer(models.Model):
             "domain": [("server_id", "=", self.id)],
             "context": {"active_test": False},
         }
+
+    def action_review(self):
+        """Show the definitions in use that nobody has accepted."""
+        return self.tool_ids.filtered(
+            lambda tool: tool.available and tool.is_unreviewed
+        ).action_review()
 
     def action_review_tools(self):
         action = self.action_view_tools()

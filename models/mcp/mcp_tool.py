@@ -5,6 +5,7 @@ from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
+from odoo.tools.sql import column_exists
 
 from ...services import text
 from ...services.approval import approval, hints
@@ -68,6 +69,18 @@ class McpTool(models.Model):
         copy=False,
         index=True,
         help="Only tools with an approved definition are offered to a model.",
+    )
+    is_accepted = fields.Boolean(
+        "Accepted",
+        readonly=True,
+        copy=False,
+        help="A manager of the server has accepted the approved definition in a review.",
+    )
+    is_unreviewed = fields.Boolean(
+        "Not Reviewed",
+        compute="_compute_is_unreviewed",
+        search="_search_is_unreviewed",
+        help="Nobody has accepted the definition of this tool, which is in use, although its server is not trusted.",
     )
     pending_definition = fields.Json(
         readonly=True,
@@ -152,6 +165,28 @@ class McpTool(models.Model):
     _locked_is_off = models.Constraint(
         "CHECK (is_locked IS NOT TRUE OR active IS NOT TRUE)", "A locked tool is switched off."
     )
+
+    def _auto_init(self):
+        """Definitions that were accepted in versions without the column stay accepted."""
+        is_new = not column_exists(self.env.cr, self._table, "is_accepted")
+        result = super()._auto_init()
+        if is_new and column_exists(self.env.cr, "woow_paas_platform_mcp_tool_review", "decision"):
+            self.env.cr.execute(
+                """
+                UPDATE woow_paas_platform_mcp_tool tool
+                   SET is_accepted = TRUE
+                 WHERE 'accepted' = (
+                    SELECT decision
+                      FROM woow_paas_platform_mcp_tool_review review
+                     WHERE review.tool_id = tool.id
+                       AND review.definition_hash = tool.definition_hash
+                       AND review.decision IN ('accepted', 'refused')
+                  ORDER BY review.id DESC
+                     LIMIT 1
+                 )
+                """
+            )
+        return result
 
     @api.depends("name", "title", "server_id.name")
     def _compute_display_name(self):
@@ -642,15 +677,19 @@ class McpTool(models.Model):
             if changed and self.definition_hash and self._is_same(self, vals):
                 changed = False
             else:
-                self.write(vals)
+                self.write({**vals, "is_accepted": False})
                 if changed and self.review_state == "approved":
                     self._audit("first_seen")
         elif definition_hash == self.definition_hash or self._is_same(self, vals):
-            changed = self.review_state != "approved"
-            self.write({"pending_definition": False, "review_state": "approved"})
-        elif self._was_accepted(definition_hash):
+            state = "approved"
+            if self.review_state != state and self._last_review(self.definition_hash) == "refused":
+                state = "refused"
+            changed = self.review_state != state
+            self.write({"pending_definition": False, "review_state": state})
+        elif self._last_review(definition_hash) == "accepted":
             changed = True
-            self.write({**vals, "pending_definition": False, "review_state": "approved"})
+            vals = {**vals, "pending_definition": False, "review_state": "approved"}
+            self.write({**vals, "is_accepted": True})
         elif not pending or not self._is_same(pending, vals):
             changed = definition_hash != pending.get("definition_hash")
             if changed:
@@ -666,8 +705,8 @@ class McpTool(models.Model):
         """
         return definition_diff.is_reordered(_readable(known), _readable(vals))
 
-    def _was_accepted(self, definition_hash):
-        """True if a person has looked at this very definition and has not refused it since."""
+    def _last_review(self, definition_hash):
+        """Latest decision of a person on this very definition: ``accepted``, ``refused``, or False for none."""
         decisions = [
             ("tool_id", "=", self.id),
             ("definition_hash", "=", definition_hash),
@@ -675,7 +714,7 @@ class McpTool(models.Model):
         ]
         # sudo: mcp_tool_review - what was decided about the tool of a server that is read
         last = self.env["woow_paas_platform.mcp_tool_review"].sudo().search(decisions, limit=1)
-        return last.decision == "accepted"
+        return last.decision
 
     def _undecided(self):
         """Tools about which nobody has decided anything."""
@@ -717,11 +756,28 @@ class McpTool(models.Model):
 
     # ------------------------------------------------------------ review of definitions
 
-    @api.depends("review_state", "pending_definition", "definition_hash")
+    @api.depends("review_state", "pending_definition", "definition_hash", "is_unreviewed")
     def _compute_review_hash(self):
         for tool in self:
             waiting = tool.pending_definition or tool
-            tool.review_hash = tool.review_state != "approved" and waiting["definition_hash"]
+            is_open = tool.review_state != "approved" or tool.is_unreviewed
+            tool.review_hash = is_open and waiting["definition_hash"]
+
+    @api.depends("review_state", "is_accepted", "server_id.trust_level")
+    def _compute_is_unreviewed(self):
+        for tool in self:
+            # sudo: mcp_server - how far it is trusted, read to decide
+            is_foreign = tool.sudo().server_id.trust_level == "none"
+            is_in_use = tool.review_state == "approved"
+            tool.is_unreviewed = is_foreign and is_in_use and not tool.is_accepted
+
+    @api.model
+    def _search_is_unreviewed(self, operator, value):
+        if operator != "in":
+            return NotImplemented
+        unreviewed = Domain("review_state", "=", "approved") & Domain("is_accepted", "!=", True)
+        unreviewed &= Domain("server_id.trust_level", "=", "none")
+        return unreviewed if True in value else ~unreviewed
 
     @api.depends("warning_codes", "pending_definition")
     @api.depends_context("lang")
@@ -804,6 +860,8 @@ class McpTool(models.Model):
         if decision == "accepted":
             accepted = self.pending_definition or {}
             vals = {**accepted, "pending_definition": False, "review_state": "approved"}
+        if decision == "accepted" or not self.pending_definition:
+            vals["is_accepted"] = decision == "accepted"
         self.sudo().write(vals)  # sudo: columns that only Odoo writes; the access was checked
         return True
 

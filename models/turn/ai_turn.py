@@ -34,6 +34,7 @@ _logger = logging.getLogger(__name__)
 
 FINAL_STATES = ("done", "failed", "stopped")
 
+LABEL_CHARS = 60  # of a name in a sentence
 PROMPT_CHARS = 32_000  # characters of one message
 MAX_OPEN_TURNS = 100  # of one person
 RETRY_AFTER = 5  # s, for who has as many
@@ -96,6 +97,11 @@ class AiTurn(models.Model):
         store=True,
         help="The question comes with text that others may have written. Later calls of the conversation that have an "
         "effect require a decision.",
+    )
+    unreviewed_servers = fields.Json(
+        readonly=True,
+        help="ID and name of each server that is not trusted and of which the model was shown definitions that nobody "
+        "had accepted. Later calls with an effect to other servers or Odoo records require a decision.",
     )
     companies = fields.Json(
         readonly=True, help="IDs of the companies that were active when the question was asked."
@@ -329,6 +335,17 @@ class AiTurn(models.Model):
             "prompt": _("a prompt of “%(server)s”", server=self.prompt_server or ""),
             "quote": _("a quote of this conversation"),
         }[self.taint]
+
+    def _unreviewed_label(self, server):
+        """Label of the definitions that nobody had accepted, for the person.
+
+        :param server: that of the call, which is not meant
+        """
+        names = [name for key, name in self.unreviewed_servers.items() if key != str(server.id)]
+        return self.env._(
+            "the description of the tools of “%(server)s”, which nobody has reviewed",
+            server=text.one_line(names[0], LABEL_CHARS),
+        )
 
     def _compute_counts(self):
         calls = dict(

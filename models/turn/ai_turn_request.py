@@ -110,6 +110,8 @@ class AiTurn(models.Model):
         assistant = self.assistant_id
         tools = self._tools()
         actions = self._actions()
+        # sudo: action_type - which tools they offer
+        self._note_unreviewed(tools | actions.sudo().tool_id)
         servers, problems = tools.server_id._server_specs(self._private_user())
         more_servers, more_problems = actions._server_specs(self._private_user())
         servers |= more_servers
@@ -143,6 +145,14 @@ class AiTurn(models.Model):
             unsupported_sign=self._unsupported_sign(),
             key=self._key(),
         )
+
+    def _note_unreviewed(self, tools):
+        """Keep, for later turns too, whose definitions the model reads although nobody has accepted them."""
+        known = self.unreviewed_servers or {}
+        servers = tools.filtered("is_unreviewed").server_id
+        found = {**known, **{str(server.id): server.name for server in servers}}
+        if found != known:
+            self.unreviewed_servers = found
 
     def _unsupported_sign(self):
         """Words behind values of an answer that no source holds, in the person's language; empty without the check."""

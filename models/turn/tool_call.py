@@ -27,6 +27,7 @@ from ...tools.moments import utc
 from ...tools.refusals import BadInput, Refusal, TooLate
 from ..approval.callable_mixin import BLOCKED
 from ..mcp.mcp_server_secrets import START
+from .ai_turn import LABEL_CHARS
 from .ai_turn_event import OrderedJson
 
 _logger = logging.getLogger(__name__)
@@ -59,7 +60,6 @@ BY_A_MANAGER = _lt(
 )
 
 SMALL = 4 * 1024  # bytes of a result that nobody counts
-LABEL_CHARS = 60  # of a name in a sentence
 MAX_VALUES, VALUE_CHARS = 20, 120  # of a call that stand in these, for the person
 MAX_SOURCES = 20  # latest results in which the values of a call are looked for
 DESCRIPTION_CHARS = 300  # of a server's own, beside the question
@@ -461,7 +461,7 @@ class ToolCall(models.Model):
 
     def _taint_of_call(self):
         """:return: `services.approval.approval.Taint`"""
-        if not self._foreign_sources(limit=1):
+        if not self._foreign_sources(limit=1) and not self._turn_with_unreviewed():
             return approval.CLEAN
         said = self.turn_id._said()
         return approval.Taint(
@@ -494,6 +494,21 @@ class ToolCall(models.Model):
             order="id DESC",
             limit=limit,
         )
+
+    def _turn_with_unreviewed(self):
+        """Latest turn of the conversation whose model was shown definitions of servers other than the call's own that
+        nobody had accepted.
+
+        A server may say of its own tools what they are for; what it says of others' is a stranger's word.
+        """
+        turn = self.turn_id
+        self.env["woow_paas_platform.ai_turn"].flush_model(["channel_id", "unreviewed_servers"])
+        self.env.cr.execute(
+            "SELECT id FROM woow_paas_platform_ai_turn WHERE channel_id = %s AND unreviewed_servers IS NOT NULL"
+            " AND unreviewed_servers - %s::text <> '{}'::jsonb ORDER BY id DESC LIMIT 1",
+            [turn.channel_id.id, str(self.server_id.id)],
+        )
+        return turn.sudo().browse(row[0] for row in self.env.cr.fetchall())
 
     def _was_allowed_before(self):
         """True if the person has allowed a call in this turn that is the same in all, and only reads."""
@@ -718,13 +733,16 @@ class ToolCall(models.Model):
         return _("Nothing has been decided yet.")
 
     def _tainted_sentence(self):
-        source = self._foreign_sources(limit=1, with_own_round=True)
+        if source := self._foreign_sources(limit=1, with_own_round=True):
+            origin = source._foreign_label()
+        elif turn := self._turn_with_unreviewed():
+            origin = turn._unreviewed_label(self.server_id)
+        else:
+            origin = self.env._("earlier in this conversation")
         return self.env._(
             "The assistant has read text that others may have written (%(origin)s). Allow this call only if it is "
             "what you want.",
-            origin=source._foreign_label()
-            if source
-            else self.env._("earlier in this conversation"),
+            origin=origin,
         )
 
     def _foreign_label(self):

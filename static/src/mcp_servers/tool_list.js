@@ -51,9 +51,14 @@ export class ToolList extends Component {
         return ["new", "changed"].includes(tool.review_state);
     }
 
+    /** In use, although nobody has looked at the definition. */
+    isUnreviewed(tool) {
+        return tool.review_state === "approved" && Boolean(tool.review_hash);
+    }
+
     /** What was refused can be decided again, as long as the server has not sent another. */
     canReview(tool) {
-        return this.isInReview(tool) || tool.review_state === "refused";
+        return this.isInReview(tool) || this.isUnreviewed(tool) || tool.review_state === "refused";
     }
 
     warningsOf(tool) {
@@ -72,6 +77,11 @@ export class ToolList extends Component {
 
     isFirstChoice(tool, index) {
         return index === 0 && tool.review_state !== "refused";
+    }
+
+    /** All of it, since each of its words is shown to the model. */
+    schemaOf(tool) {
+        return JSON.stringify(tool.input_schema, null, 2);
     }
 
     /** Made and escaped by the server. */

@@ -59,6 +59,22 @@ test("under warnings, each on its own line, refusing is at hand", async () => {
     ]);
 });
 
+test("a tool in use that nobody has reviewed can be accepted", async () => {
+    await mountTool({ review_state: "approved", review_hash: "ab12", definition_diff: "" });
+    expect(".badge").toHaveText("Not reviewed");
+    expect(choices()).toEqual([
+        ["accept", true],
+        ["refuse", false],
+    ]);
+    await click("[data-review=accept]");
+    expect.verifySteps(["accept"]);
+});
+
+test("an accepted definition asks for nothing", async () => {
+    await mountTool({ review_state: "approved", review_hash: "" });
+    expect(choices()).toEqual([]);
+});
+
 test("what was refused can be accepted later", async () => {
     await mountTool({ review_state: "refused" });
     expect(choices()).toEqual([["accept", false]]);
