@@ -12,6 +12,7 @@ from . import mcp_checks
 from . import mcp_control
 from . import oauth
 from . import oauth_server
+from . import openai_api
 from . import portal
 from . import portal_services
 from . import prompts_resources

@@ -31,6 +31,7 @@ WAITS = {
     "/api/mcp/execute-tools",
     "/api/mcp/tools/<int:tool_id>/try",
     "/mcp",  # tells it as the result of the call, see test_gateway
+    "/v1/chat/completions",  # see test_openai_api
     f"{CHAT}/attachments",
     f"{CHAT}/command",
     f"{CHAT}/complete",
@@ -128,6 +129,8 @@ IMMEDIATE = {
     "/my/services/<int:service_id>/mcp",
     "/my/services/<int:service_id>/members",
     "/my/services/<int:service_id>/members/<int:access_id>/remove",
+    "/v1/models",
+    "/v1/models/<string:model>",
     "/woow/oauth/authorize",
     "/woow/oauth/register",
     "/woow/oauth/revoke",
@@ -304,7 +307,7 @@ class TestEntrances(RecallData, AiHttpCase):
             },
             f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools/<path:tool_name>/call": {},
         }
-        elsewhere = {path for path in WAITS if "/oauth/" in path} | {"/mcp"}
+        elsewhere = {path for path in WAITS if "/oauth/" in path} | {"/mcp", "/v1/chat/completions"}
         self.assertEqual(WAITS - bodies.keys(), elsewhere)
         self.plan.approval_policy = "auto"
         self.env.flush_all()

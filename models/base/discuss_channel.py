@@ -33,6 +33,13 @@ class DiscussChannel(models.Model):
     woow_res_id = fields.Many2oneReference(
         "Related Record", model_field="woow_res_model", readonly=True
     )
+    woow_is_of_program = fields.Boolean(
+        "Asked by a Program",
+        readonly=True,
+        help="The question came through the OpenAI-compatible API. Neither the chat nor Discuss lists the conversation.",
+    )
+
+    _woow_of_programs = models.Index("(create_date) WHERE woow_is_of_program")
 
     def _about(self, user):
         """The record that the conversation is about, with this person's rights; None without them."""
@@ -56,6 +63,7 @@ class DiscussChannel(models.Model):
             ("channel_type", "=", CONVERSATION),
             ("woow_user_id", "=", self.env.uid),
             ("woow_assistant_id", "in", assistants.ids),
+            ("woow_is_of_program", "!=", True),
         ]
         # sudo: discuss.channel - the user's own conversations, of which only the assistant is read
         last = self.sudo().search(own, order="last_interest_dt desc, id desc", limit=1)

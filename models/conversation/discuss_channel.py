@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import datetime
 
 from markupsafe import Markup
 from odoo import api, fields, models
@@ -20,10 +21,12 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
         "woow_cloud_service_id",
         "woow_res_model",
         "woow_res_id",
+        "woow_is_of_program",
         "woow_turn_ids",
         "woow_mcp_config",
     }
 )
+NEVER_PINNED = datetime(9000, 1, 1)  # Discuss pins what is younger than the moment it was unpinned
 MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
 
 
@@ -96,14 +99,18 @@ class DiscussChannel(models.Model):
     # ------------------------------------------------------------ life and members
 
     @api.model
-    def _create_ai_conversation(self, assistant, cloud_service=None, name=None, record=None):
+    def _create_ai_conversation(
+        self, assistant, cloud_service=None, name=None, record=None, is_of_program=False
+    ):
         """The one way to make a conversation of the current user.
 
         :param record: what it is about; its actions are offered beside the assistant's tools
+        :param is_of_program: one question of a program, which nothing lists
         :raises Refusal: the user has as many as one person may
         :raises AccessError: the user may not use the assistant, the cloud service or the record
         """
-        self._check_conversation_count()
+        if not is_of_program:
+            self._check_conversation_count()
         assistant.check_access("read")
         if cloud_service:
             cloud_service.check_access("read")
@@ -111,6 +118,7 @@ class DiscussChannel(models.Model):
             record.check_access("read")
         # sudo: ai.assistant - its contact's id only
         partners = self.env.user.partner_id | assistant.sudo().partner_id
+        unpinned = {"unpin_dt": NEVER_PINNED} if is_of_program else {}
         # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
         channel = self.sudo().create(
             {
@@ -121,8 +129,10 @@ class DiscussChannel(models.Model):
                 "woow_cloud_service_id": cloud_service.id if cloud_service else False,
                 "woow_res_model": record._name if record else False,
                 "woow_res_id": record.id if record else False,
+                "woow_is_of_program": is_of_program,
                 "channel_member_ids": [
-                    fields.Command.create({"partner_id": partner.id}) for partner in partners
+                    fields.Command.create({"partner_id": partner.id, **unpinned})
+                    for partner in partners
                 ],
             }
         )
@@ -364,7 +374,8 @@ class DiscussChannel(models.Model):
         """:raises Refusal: the caller has as many as one person may"""
         limit = limits.get(self.env, "max_conversations_per_person")
         # sudo: discuss.channel - the caller's own, counted
-        own = self.sudo().search_count([("woow_user_id", "=", self.env.uid)], limit=limit)
+        mine = [("woow_user_id", "=", self.env.uid), ("woow_is_of_program", "!=", True)]
+        own = self.sudo().search_count(mine, limit=limit)
         if own >= limit:
             raise Refusal(
                 self.env._(

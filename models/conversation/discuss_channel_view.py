@@ -48,6 +48,7 @@ class DiscussChannel(models.Model):
         domain = Domain("channel_type", "=", CONVERSATION) & Domain(
             "woow_user_id", "=", self.env.uid
         )
+        domain &= Domain("woow_is_of_program", "!=", True)
         if before:
             moment = self._last_activity(before)
             domain &= Domain("last_interest_dt", "<", moment) | (

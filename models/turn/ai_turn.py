@@ -82,6 +82,11 @@ class AiTurn(models.Model):
         readonly=True,
         help="Records that the user attached to the question: model, ID and name.",
     )
+    client_messages = fields.Json(
+        "Messages of the Program",
+        readonly=True,
+        help="Earlier messages and instructions that a program sent with the question.",
+    )
     prompt_server = fields.Char(
         "Prompt of", readonly=True, help="Name of the MCP server whose prompt the question is."
     )
@@ -91,6 +96,7 @@ class AiTurn(models.Model):
             ("record", "Odoo record"),
             ("prompt", "Prompt of a server"),
             ("quote", "Quote"),
+            ("program", "Program"),
         ],
         "Untrusted Content",
         compute="_compute_taint",
@@ -313,7 +319,7 @@ class AiTurn(models.Model):
             said = turn.error_message or ""
             turn.error_sentence = turn.error_code and turn._error_sentence(turn.error_code, said)
 
-    @api.depends("prompt", "attachment_ids", "mentions", "prompt_server")
+    @api.depends("prompt", "attachment_ids", "mentions", "prompt_server", "client_messages")
     def _compute_taint(self):
         for turn in self:
             if turn.attachment_ids:
@@ -322,8 +328,16 @@ class AiTurn(models.Model):
                 turn.taint = "record"
             elif turn.prompt_server:
                 turn.taint = "prompt"
+            elif any(message["role"] != "user" for message in turn.client_messages or ()):
+                turn.taint = "program"  # who has written it is not known
             else:
-                turn.taint = "quote" if taint.has_quote(turn.prompt or "") else False
+                said = [turn.prompt or "", *turn._earlier_said()]
+                turn.taint = "quote" if any(map(taint.has_quote, said)) else False
+
+    def _earlier_said(self):
+        """Earlier questions of the person, as the program has sent them."""
+        messages = self.client_messages or ()
+        return [message["content"] for message in messages if message["role"] == "user"]
 
     def _foreign_label(self):
         """Label of the foreign words of this question, for the person."""
@@ -334,6 +348,7 @@ class AiTurn(models.Model):
             "record": _("an Odoo record of this conversation"),
             "prompt": _("a prompt of “%(server)s”", server=self.prompt_server or ""),
             "quote": _("a quote of this conversation"),
+            "program": _("messages of the program that asks"),
         }[self.taint]
 
     def _unreviewed_label(self, server):
@@ -412,6 +427,7 @@ class AiTurn(models.Model):
                 "companies": question.companies or self._companies_in_use(),
                 "mentions": question.mentions or False,
                 "prompt_server": question.prompt_server or False,
+                "client_messages": question.client_messages or False,
                 "steers": question.steers and not question.attachments and not question.mentions,
                 "version_of_id": question.edits
                 and (question.edits.version_of_id or question.edits).id,
@@ -476,6 +492,7 @@ class AiTurn(models.Model):
                 "attachment_ids": old.attachment_ids.ids,
                 "companies": self._companies_in_use(),
                 "mentions": old.mentions,
+                "client_messages": old.client_messages,
                 "is_compact": old.is_compact,
                 "is_unseen": in_browser and not old.is_compact,
                 "retry_of_id": old.id,
@@ -1133,7 +1150,7 @@ class AiTurn(models.Model):
     def _prunes(self):
         """Prunings, in this order: each takes so many rows, and returns how many there were."""
         fold_old = self.env["woow_paas_platform.tool_call_sum"]._fold_old
-        return [self._prune_events, self._prune_results, fold_old]
+        return [self._prune_events, self._prune_of_programs, self._prune_results, fold_old]
 
     @api.model
     def _prune_events(self, limit):
@@ -1165,6 +1182,29 @@ class AiTurn(models.Model):
             [self.ids],
         )
         self.invalidate_recordset(["events_pruned"])
+
+    @api.model
+    def _prune_of_programs(self, limit):
+        """Delete conversations of programs when the results of their calls would go.
+
+        :return: the number of conversations that were removed
+        """
+        self.env.cr.execute(
+            """
+            SELECT c.id FROM discuss_channel c
+             WHERE c.woow_is_of_program
+               AND c.create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND NOT EXISTS (
+                    SELECT 1 FROM woow_paas_platform_ai_turn t
+                     WHERE t.channel_id = c.id AND t.ended_at IS NULL)
+             ORDER BY c.id LIMIT %s
+               FOR UPDATE SKIP LOCKED
+            """,
+            [limits.get(self.env, "result_retention_days"), limit],
+        )
+        old = self.env["discuss.channel"].browse(row[0] for row in self.env.cr.fetchall())
+        old.unlink()
+        return len(old)
 
     @api.model
     def _prune_results(self, limit):

@@ -301,7 +301,9 @@ class AiTurn(models.Model):
 
     def _tell_person(self):
         """Only names of the person's own conversation are sent; what was said is not."""
-        if not self._is_private():
+        if not self._is_private() or (
+            self.channel_id.woow_is_of_program and self.state != "waiting"
+        ):
             return
         self.user_id._bus_send(
             ENDED,

@@ -19,6 +19,7 @@ class Question:
     :param steers: enter the answer that is being written; not with files or records, which are read when a turn begins
     :param edits: `ai_turn` whose question it words anew
     :param compacts: sum up the conversation; `content` is what the summary is to keep
+    :param client_messages: what a program says went before, see `services.openai_api.question.ChatRequest`
     :param in_browser: asked on a page, whose person is told of the answer; programs tell nobody what they have read
     """
 
@@ -32,4 +33,5 @@ class Question:
     steers: bool = False
     edits: Any = None
     compacts: bool = False
+    client_messages: list | None = None
     in_browser: bool = False

@@ -9,7 +9,7 @@ import math
 import socket
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 
 from ...services import concurrency
 from .. import process
@@ -94,10 +94,29 @@ def _tail(dbname, turn_id, after, mode, reader, line):
                 return
         return
     yield b"retry: 1000\n\n"
+    with contextlib.closing(follow(dbname, turn_id, after, reader, line.left)) as events:
+        for event in events:
+            yield event.frame if event else b": keep-alive\n\n"
+
+
+def follow(
+    dbname: str,
+    turn_id: int,
+    after: int,
+    reader: int | None,
+    left: Callable[[], float],
+    silence: float = KEEPALIVE,
+) -> Generator[Event | None]:
+    """Events after `after` as they come, until a final one; None after so many seconds without any.
+
+    No cursor is open while this waits.
+
+    :param left: seconds in which another event may begin
+    """
     listener, subscription = listeners.subscribe(dbname, turn_id, after, reader)
     try:
-        while line.left():
-            patience = min(KEEPALIVE, line.left())
+        while left():
+            patience = min(silence, left())
             events = [event for event in subscription.take(patience) if event.seq > after]
             if subscription.is_behind:
                 events = _catch_up(subscription, dbname, after, reader, patience)
@@ -105,14 +124,14 @@ def _tail(dbname, turn_id, after, mode, reader, line):
                 events = _history(dbname, turn_id, after)
             is_silent = True
             for event in events:
-                yield event.frame
+                yield event
                 after, is_silent = event.seq, False
-                if event.is_final or not line.left():
+                if event.is_final or not left():
                     return
             if is_silent:
                 if subscription.is_over and not subscription.is_behind:
                     return
-                yield b": keep-alive\n\n"
+                yield None
                 listener.look_again()
     finally:
         listener.unsubscribe(subscription)

@@ -16,6 +16,7 @@ from odoo.http import request
 from odoo.tools import config
 
 PIECE = 8 * 1024  # bytes that are written at once; a socket that takes something takes so much
+TCP_ESTABLISHED = 1  # enum tcp_state of Linux
 WRITE_TIMEOUT = 60.0  # s in which a client has to take something
 
 
@@ -33,6 +34,15 @@ def limit(environ) -> None:
     if line is not None and started and longest > 0:
         left = longest * 7 / 8 - (time.time() - started)
         line.settimeout(max(1.0, min(WRITE_TIMEOUT, left)))
+
+
+def is_closed(line: socket.socket | None) -> bool:
+    """True if the client has closed the connection, False where nothing is known of it."""
+    with contextlib.suppress(OSError, ValueError):
+        if line is not None:
+            state = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+            return state != TCP_ESTABLISHED
+    return False
 
 
 class ClientLine:

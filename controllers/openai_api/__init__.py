@@ -1,0 +1,2 @@
+from . import assistants
+from . import completions

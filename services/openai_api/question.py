@@ -1,0 +1,168 @@
+"""Request of a chat completion, as far as an assistant answers it.
+
+https://platform.openai.com/docs/api-reference/chat/create
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MAX_MESSAGES = 200
+MAX_CHARS = 400_000  # characters of all messages
+SYSTEM = ("system", "developer")
+ROLES = (*SYSTEM, "user", "assistant")
+
+# Settings of the model are the assistant's own, so they are not looked at. These change what an answer is.
+REFUSED = {
+    "tools": "The assistant has its own tools; those of a client cannot be used. Leave out “tools”.",
+    "functions": "The assistant has its own tools; those of a client cannot be used. Leave out “functions”.",
+    "logprobs": "Log probabilities are not available. Leave out “logprobs”.",
+    "audio": "Only text is supported. Leave out “audio”.",
+}
+TEXT_PARTS = ("text", "input_text", "output_text")
+
+
+class BadRequest(ValueError):
+    """Refusal of a request.
+
+    :ivar param: name of the field that is wrong, or None
+    :ivar code: stable, for programs
+    """
+
+    def __init__(self, message: str, param: str | None = None, code: str = "invalid_value"):
+        super().__init__(message)
+        self.param = param
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """
+    :ivar model: name that the client gives the assistant
+    :ivar prompt: the last message, of the user
+    :ivar earlier: messages before it as ``{"role", "content"}``, with the roles system, user and assistant
+    :ivar has_usage: whether a stream ends with the numbers of tokens
+    :ivar service: id of the cloud service that the question is about, or None
+    """
+
+    model: str
+    prompt: str
+    earlier: tuple[dict[str, str], ...]
+    is_stream: bool
+    has_usage: bool
+    service: int | None
+
+
+def read(body: Mapping[str, Any]) -> ChatRequest:
+    """Read the JSON body of a request.
+
+    :raises BadRequest: it is not one, or asks for what an assistant cannot do
+
+    >>> read({"model": "helper-1", "messages": [{"role": "user", "content": "Hello"}]}).prompt
+    'Hello'
+    """
+    model = body.get("model")
+    if not isinstance(model, str) or not model:
+        raise BadRequest("“model” must be the id of an assistant, see GET /v1/models.", "model")
+    _check_options(body)
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise BadRequest("“messages” must be a list of at least one message.", "messages")
+    if len(messages) > MAX_MESSAGES:
+        raise BadRequest(
+            f"At most {MAX_MESSAGES} messages can be sent.", "messages", "too_many_messages"
+        )
+    said = [_message(message, f"messages[{n}]") for n, message in enumerate(messages)]
+    if sum(len(message["content"]) for message in said) > MAX_CHARS:
+        raise BadRequest(
+            f"The messages can have at most {MAX_CHARS} characters.", "messages", "string_too_long"
+        )
+    *earlier, last = said
+    if last["role"] != "user" or not last["content"].strip():
+        raise BadRequest("The last message must be one of the user, with text.", "messages")
+    stream_options = body.get("stream_options")
+    if not isinstance(stream_options, dict | None):
+        raise BadRequest("“stream_options” must be an object.", "stream_options")
+    return ChatRequest(
+        model=model,
+        prompt=last["content"].strip(),
+        earlier=tuple(message for message in earlier if message["content"].strip()),
+        is_stream=_flag(body, "stream"),
+        has_usage=_flag(stream_options or {}, "include_usage"),
+        service=_service(body),
+    )
+
+
+def _check_options(body):
+    for name, sentence in REFUSED.items():
+        if body.get(name):
+            raise BadRequest(sentence, name, "unsupported_parameter")
+    if body.get("n") not in (None, 1):
+        raise BadRequest("Only one answer is given: leave out “n”.", "n", "unsupported_value")
+    if body.get("modalities") not in (None, ["text"]):
+        raise BadRequest("Only text is supported.", "modalities", "unsupported_value")
+    wanted = body.get("response_format")
+    if wanted is not None and (not isinstance(wanted, dict) or wanted.get("type") != "text"):
+        raise BadRequest(
+            "Answers are text: leave out “response_format”.", "response_format", "unsupported_value"
+        )
+
+
+def _message(message, param):
+    if not isinstance(message, dict):
+        raise BadRequest("Each message must be an object.", param)
+    role = message.get("role")
+    if role not in ROLES:
+        raise BadRequest(f"The role must be one of {', '.join(ROLES)}.", f"{param}.role")
+    if message.get("tool_calls") or message.get("function_call"):
+        raise BadRequest(
+            "Messages with calls of a client's tools cannot be used.", param, "unsupported_value"
+        )
+    said = {
+        "role": "system" if role in SYSTEM else role,
+        "content": _text(message.get("content"), param),
+    }
+    return said
+
+
+def _text(content, param):
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if not isinstance(content, list) or len(content) > MAX_MESSAGES:
+        raise BadRequest("The content must be text or a list of text parts.", f"{param}.content")
+    texts = []
+    for part in content:
+        is_text = isinstance(part, dict) and part.get("type") in TEXT_PARTS
+        if not is_text or not isinstance(part.get("text"), str):
+            raise BadRequest(
+                "Only parts of the type “text” can be sent; pictures and files cannot.",
+                f"{param}.content",
+                "unsupported_content",
+            )
+        texts.append(part["text"])
+    return "\n".join(texts)
+
+
+def _flag(values, name):
+    value = values.get(name)
+    if not isinstance(value, bool | None):
+        raise BadRequest(f"“{name}” must be true or false.", name)
+    return bool(value)
+
+
+def _service(body):
+    """The cloud service that the client names in its metadata, whose values are text."""
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict | None):
+        raise BadRequest("“metadata” must be an object.", "metadata")
+    given = (metadata or {}).get("cloud_service_id")
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.isascii() or not given.isdigit() or len(given) > 9:
+        raise BadRequest(
+            "“cloud_service_id” must be the number of a cloud service, as text.",
+            "metadata.cloud_service_id",
+        )
+    return int(given)
