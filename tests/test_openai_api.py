@@ -28,7 +28,7 @@ class OpenAiCase(AiHttpCase):
     def setUp(self):
         super().setUp()
         self.key = self._client_key(self.member)
-        self.model = f"helper-{self.assistant.id}"
+        self.model = f"assistant-{self.assistant.id}-helper"
 
     def _get(self, path, key=None):
         return self._call("GET", path, headers={"Authorization": f"Bearer {key or self.key}"})
@@ -103,7 +103,7 @@ class TestOpenAiApi(OpenAiCase):
                 self._assert_refused(refused, 404, "model_not_found", "model")
                 self._assert_refused(self._complete(), 404, "model_not_found", "model")
                 savepoint.close(rollback=True)
-        for name in ("gpt-4o", "helper", "x" * 10_000, f"{self.model}-", "-1", "helper-99999999"):
+        for name in ("gpt-4", "helper", "x" * 10_000, "assistant-", "assistant-99999999"):
             self._assert_refused(self._complete(model=name), 404, "model_not_found", "model")
         self.assertFalse(self._turns())
 

@@ -13,7 +13,7 @@ from ..dispatcher import AiDispatcher
 ROUTE = {"type": "woow_openai", "auth": "woow_mcp"}
 NO_KEY = "Send a key for MCP clients as a bearer token; users make one under AI settings ▸ Keys and permissions."
 NO_TOKEN = "Sign-ins of MCP clients do not reach this address. Send a key as a bearer token."
-MODEL = re.compile(r"(?:.*-)?(\d{1,9})", re.DOTALL | re.ASCII)
+MODEL = re.compile(r"assistant-(\d{1,9})(?:-.*)?", re.DOTALL | re.ASCII)
 ID_CHARS = 200  # of a model
 
 
@@ -50,9 +50,9 @@ def in_its_shape(error):
 
 
 def model_name(assistant):
-    """Id of the assistant as a model: its name for people, and the number that counts."""
+    """Id of the assistant as a model: the number that counts, and its name for people."""
     slug = request.env["ir.http"]._slugify(assistant.name or "", max_length=60)
-    return f"{slug or 'assistant'}-{assistant.id}"
+    return f"assistant-{assistant.id}-{slug}".rstrip("-")
 
 
 def assistant_of(model):
