@@ -7,7 +7,7 @@ from chat import Chat, calls, first, then
 from counter import count
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
-from test_gateway import new_key, reached, revoke_all  # noqa: F401 a fixture
+from test_gateway import asks, new_key, reached, revoke_all  # noqa: F401 fixtures
 from waiting import eventually
 
 TURN = "woow_paas_platform.ai_turn"
@@ -101,19 +101,19 @@ def test_a_client_that_leaves_stops_the_turn(each_odoo, client, scripted_llm):
     eventually(lambda: state_of(each_odoo, answer) == "stopped")
 
 
-def test_a_call_that_asks_is_decided_in_odoo(careful, scripted_llm, counter):
-    name = "openai-asks"
+def test_a_call_that_asks_is_decided_in_odoo(
+    each_odoo, asks, client, scripted_llm, counter  # noqa: F811
+):
+    name = f"openai-asks-{each_odoo.db}"
     scripted_llm.script(
         first("ask first", calls(count(name))), then("ask first", {"content": "Counted."})
     )
-    key = new_key(careful)
-    with openai.OpenAI(base_url=f"{careful.url}/v1", api_key=key) as client:
-        answer = complete(client, "ask first")
+    answer = complete(client, "ask first")
     said = answer.choices[0].message.content
     assert said.startswith("The assistant is waiting for your decision. http")
     channel = int(said.rpartition("/")[2])
     assert counter.executions(name) == 0
-    session = careful.session("user")
+    session = each_odoo.session("user")
     assert session.get(f"/my/ai/{channel}").status_code == 200
     turn = session.get(f"/api/ai/conversations/{channel}").json()["turn"]
     decided = session.post(
@@ -121,9 +121,8 @@ def test_a_call_that_asks_is_decided_in_odoo(careful, scripted_llm, counter):
         json={"id": turn["waiting_for"][0]["id"], "decision": "approve_once"},
     )
     assert decided.is_success, decided.text
-    eventually(lambda: state_of(careful, answer.id) == "done")
+    eventually(lambda: state_of(each_odoo, answer.id) == "done")
     assert counter.executions(name) == 1
-    revoke_all(careful)
 
 
 def test_what_is_refused(each_odoo, client, key, scripted_llm):
@@ -154,7 +153,7 @@ def test_the_gevent_process_holds_no_worker(odoo_prefork, reached, scripted_llm)
         first("many", {"content": "One two three four five six. " * 20}, **SLOW),
         first("beside", {"content": "Here I am."}),
     )
-    key, base = new_key(odoo_prefork), f"http://127.0.0.1:{odoo_prefork.gevent_port}/v1"
+    key, base = new_key(odoo_prefork), f"http://127.0.0.1:{odoo_prefork.process.gevent_port}/v1"
     with openai.OpenAI(base_url=base, api_key=key) as client:
         streams = [complete(client, "many", stream=True) for _ in range(5)]
         begun = [next(iter(stream)) for stream in streams]
