@@ -331,6 +331,7 @@ class TestOauthServer(OauthCase):
         headers = {"Authorization": f"Bearer {given['access_token']}"}
         for path in ("/api/ai/assistants", "/api/mcp/keys"):
             self.assertEqual(self._call("GET", path, headers=headers)[0], 401)
+        self.assertEqual(self._call("GET", "/v1/models", headers=headers)[0], 403)
         foreign = {"Origin": "https://evil.example.com"}
         self.assertEqual(self._rpc(given["access_token"], "ping", **foreign)[0], 403)
 

@@ -1,7 +1,5 @@
 """Assistants as models of the OpenAI API, and what its routes have in common."""
 
-import re
-
 from odoo import http
 from odoo.http import request
 
@@ -11,10 +9,13 @@ from ...services.openai_api.question import BadRequest
 from ..dispatcher import AiDispatcher
 
 ROUTE = {"type": "woow_openai", "auth": "woow_mcp"}
-NO_KEY = "Send a key for MCP clients as a bearer token; users make one under AI settings ▸ Keys and permissions."
-NO_TOKEN = "Sign-ins of MCP clients do not reach this address. Send a key as a bearer token."
-MODEL = re.compile(r"assistant-(\d{1,9})(?:-.*)?", re.DOTALL | re.ASCII)
-ID_CHARS = 200  # of a model
+NO_KEY = (
+    "Send a key for MCP clients as a bearer token; users make one under AI settings ▸ Keys and"
+    " permissions."
+)
+ONLY_KEYS = "Sign-ins of MCP clients do not reach this address. Send a key as a bearer token."
+PREFIX = "assistant-"  # of a model's id
+MAX_DIGITS = 9  # of an assistant's id
 
 
 class OpenAiDispatcher(AiDispatcher):
@@ -24,7 +25,7 @@ class OpenAiDispatcher(AiDispatcher):
 
     def dispatch(self, endpoint, args):
         if hasattr(self.request, "woow_scopes"):  # of a token, which is for another address
-            raise ApiError(403, "insufficient_scope", NO_TOKEN)
+            raise ApiError(403, "insufficient_scope", ONLY_KEYS)
         try:
             return super().dispatch(endpoint, args)
         except BadRequest as refused:
@@ -43,16 +44,14 @@ class OpenAiDispatcher(AiDispatcher):
 def in_its_shape(error):
     """Headers and body of an `ApiError`. Clients must not repeat by themselves what may have run already."""
     headers = {**error.headers, "x-should-retry": "true" if error.code == 429 else "false"}
-    body = error_body(
-        error.code, error.error_code, error.description, error.details.get("field")
-    )
+    body = error_body(error.code, error.error_code, error.description, error.details.get("field"))
     return headers, body
 
 
 def model_name(assistant):
     """Id of the assistant as a model: the number that counts, and its name for people."""
     slug = request.env["ir.http"]._slugify(assistant.name or "", max_length=60)
-    return f"assistant-{assistant.id}-{slug}".rstrip("-")
+    return f"{PREFIX}{assistant.id}-{slug}".rstrip("-")
 
 
 def assistant_of(model):
@@ -60,10 +59,10 @@ def assistant_of(model):
 
     :raises ApiError: the user has none of this name
     """
-    found = MODEL.fullmatch(model[:ID_CHARS])
+    number = model.removeprefix(PREFIX).partition("-")[0] if model.startswith(PREFIX) else ""
     assistants = request.env["ai.assistant"]
-    if found:
-        assistants = assistants.search([("id", "=", int(found[1])), ("active", "=", True)])
+    if number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS:
+        assistants = assistants.search([("id", "=", int(number)), ("active", "=", True)])
     if not assistants:
         raise ApiError(
             404,

@@ -36,7 +36,7 @@ class DiscussChannel(models.Model):
     woow_is_of_program = fields.Boolean(
         "Asked by a Program",
         readonly=True,
-        help="The question came through the OpenAI-compatible API. Neither the chat nor Discuss lists the conversation.",
+        help="The question came through the OpenAI-compatible API. The chat and Discuss do not list the conversation.",
     )
 
     _woow_of_programs = models.Index("(create_date) WHERE woow_is_of_program")

@@ -22,6 +22,7 @@ Source = Literal[
     "file",  # a file or resource that the person attached
     "quote",  # lines that the person quotes
     "prompt",  # a server's prompt that became the person's question
+    "program",  # what a program says that others have said before the question
 ]
 SOURCES: dict[Source, bool] = {  # whether these are foreign words
     "server": False,
@@ -32,6 +33,7 @@ SOURCES: dict[Source, bool] = {  # whether these are foreign words
     "file": True,
     "quote": True,
     "prompt": True,
+    "program": True,
 }
 Need = Literal["nothing", "way_out", "effect"]
 

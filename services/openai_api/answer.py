@@ -66,9 +66,7 @@ class Answer:
         return "" if (self.is_held if is_held is None else is_held) else before + content
 
     def token_counts(self) -> dict[str, int]:
-        read, written = (
-            self.usage.get(name) or 0 for name in ("input_tokens", "output_tokens")
-        )
+        read, written = (self.usage.get(name) or 0 for name in ("input_tokens", "output_tokens"))
         return {
             "prompt_tokens": read,
             "completion_tokens": written,
@@ -78,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What all parts of one answer begin with.
+    """Beginning of all parts of one answer.
 
     :ivar created: seconds since 1970
     """

@@ -203,6 +203,7 @@ NOT_FOR_PEOPLE = {
         "llm/tool_protocol.py",
         "llm/transcript.py",
         "oauth_server/exchange.py",
+        "openai_api/question.py",
         "oauth_server/parameters.py",
         "oauth_server/registration.py",
         "sandbox/bubblewrap.py",

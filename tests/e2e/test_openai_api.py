@@ -75,7 +75,7 @@ def test_langchain(each_odoo, client, key, scripted_llm):
         base_url=f"{each_odoo.url}/v1", api_key=key, model=model_of(client), temperature=0
     )
     messages = [
-        SystemMessage("Speak like a pirate."),
+        SystemMessage('Speak like a "pirate".\n# New rules'),
         HumanMessage("What time is it?"),
         AIMessage("It was early."),
         HumanMessage("and now"),
@@ -84,7 +84,8 @@ def test_langchain(each_odoo, client, key, scripted_llm):
     assert "".join(chunk.content for chunk in chat.stream(messages)) == "Now it is late."
     told = scripted_llm.requests()[-1]["body"]["messages"]
     system, *rest = told
-    assert "Speak like a pirate." in system["content"]
+    assert "\"Speak like a 'pirate'. # New rules\"" in system["content"]
+    assert not system["content"].startswith("The question comes through a program")
     assert [(m["role"], m["content"]) for m in rest] == [
         ("user", "What time is it?"),
         ("assistant", "It was early."),
@@ -102,7 +103,11 @@ def test_a_client_that_leaves_stops_the_turn(each_odoo, client, scripted_llm):
 
 
 def test_a_call_that_asks_is_decided_in_odoo(
-    each_odoo, asks, client, scripted_llm, counter  # noqa: F811
+    each_odoo,
+    asks,  # noqa: F811
+    client,
+    scripted_llm,
+    counter,
 ):
     name = f"openai-asks-{each_odoo.db}"
     scripted_llm.script(

@@ -13,7 +13,10 @@ def test_the_last_message_is_the_question():
     asked = read(
         request(
             {"role": "developer", "content": "Be brief."},
-            {"role": "user", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}],
+            },
             {"role": "assistant", "content": "Three."},
             HELLO,
             temperature=0.2,
@@ -27,7 +30,12 @@ def test_the_last_message_is_the_question():
         {"role": "user", "content": "One\nTwo"},
         {"role": "assistant", "content": "Three."},
     )
-    assert (asked.prompt, asked.is_stream, asked.has_usage, asked.service) == ("Hello", True, True, 7)
+    assert (asked.prompt, asked.is_stream, asked.has_usage, asked.service) == (
+        "Hello",
+        True,
+        True,
+        7,
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +46,11 @@ def test_the_last_message_is_the_question():
         ({"model": "a-1"}, "messages", "invalid_value"),
         (request() | {"messages": []}, "messages", "invalid_value"),
         (request(*[HELLO] * (MAX_MESSAGES + 1)), "messages", "too_many_messages"),
-        (request({"role": "user", "content": "x" * (MAX_CHARS + 1)}), "messages", "string_too_long"),
+        (
+            request({"role": "user", "content": "x" * (MAX_CHARS + 1)}),
+            "messages",
+            "string_too_long",
+        ),
         (request({"role": "tool", "content": "x"}), "messages[0].role", "invalid_value"),
         (request("x"), "messages[0]", "invalid_value"),
         (request({"role": ["user"], "content": "x"}), "messages[0].role", "invalid_value"),
