@@ -59,10 +59,13 @@ class OpenAiCase(AiHttpCase):
             for seq, event in enumerate(told, 1):
                 yield event and Event(seq, frame(seq, json.dumps(event)), event["type"] in FINAL)
 
+        def stop(asked):
+            self.stopped.append(asked)
+
         self.stopped = []
         with (
             patch.object(streams, "follow", follow),
-            patch.object(completion.Asked, "stop", self.stopped.append),
+            patch.object(completion.Asked, "stop", stop),
         ):
             yield
 
