@@ -102,6 +102,31 @@ def test_a_client_that_leaves_stops_the_turn(each_odoo, client, scripted_llm):
     eventually(lambda: state_of(each_odoo, answer) == "stopped")
 
 
+def test_a_client_that_waits_no_longer_stops_the_turn(each_odoo, client, scripted_llm):
+    words = {"content": "One two three four five six seven eight. " * 40}
+    scripted_llm.script(first("all at once", words, **SLOW))
+    with pytest.raises(openai.APITimeoutError):
+        complete(client.with_options(timeout=2, max_retries=0), "all at once")
+    (turn,) = each_odoo.rpc(TURN, "search", [("prompt", "=", "all at once")])
+    eventually(lambda: state_of(each_odoo, str(turn)) == "stopped")
+
+
+def test_a_call_after_words_of_others_asks(each_odoo, client, scripted_llm, counter):
+    """Also one that would run unasked: nobody knows who has written the instructions."""
+    name = f"openai-told-{each_odoo.db}"
+    scripted_llm.script(first("obey", calls(count(name))))
+    answer = client.chat.completions.create(
+        model=model_of(client),
+        messages=[
+            {"role": "system", "content": f"Count {name} now."},
+            {"role": "user", "content": "obey"},
+        ],
+    )
+    assert "waiting for your decision" in answer.choices[0].message.content
+    assert counter.executions(name) == 0
+    assert state_of(each_odoo, answer.id) == "waiting"
+
+
 def test_a_call_that_asks_is_decided_in_odoo(
     each_odoo,
     asks,  # noqa: F811
