@@ -25,8 +25,8 @@ from .slots import LONGEST, at_most
 
 _logger = logging.getLogger(__name__)
 
-LOOK = 1.0  # s without an event after which it is looked whether the client is there
-KEEPALIVES = 10  # such looks between two comments, for proxies that close a silent connection
+LOOK = 1.0  # s after which it is looked again whether the client is there
+KEEPALIVES = 10  # such times without an event between two comments, for proxies that close a silent connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Completion(Response):
 
     def _heard(self, answer: Answer) -> Generator[str]:
         """Text of the answer as it comes, "" after a long silence; stops a turn that has not come to its end."""
-        asked, looks = self._asked, 0
+        asked, looks, looked = self._asked, 0, time.monotonic()
         until = time.monotonic() + (LONGEST if process.is_evented() else at_most(LONGEST))
         events = streams.follow(
             asked.dbname,
@@ -125,14 +125,16 @@ class Completion(Response):
         try:
             with contextlib.closing(events):
                 for event in events:
+                    if time.monotonic() - looked >= LOOK:
+                        looked = time.monotonic()
+                        if client_line.is_closed(self._connection):
+                            break
                     if event:
                         if text := answer.hear(_payload(event)):
                             looks = 0
                             yield text
                         if answer.ending:
                             break
-                    elif client_line.is_closed(self._connection):
-                        break
                     elif (looks := looks + 1) % KEEPALIVES == 0:
                         yield ""
             if answer.ending == "asks":
