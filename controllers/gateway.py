@@ -23,6 +23,7 @@ from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
 
 ROUTE = {"type": "woow_mcp", "auth": "woow_mcp"}
+READING = {tool.name: tool for tool in catalog.OF_CLIENTS}
 
 
 class GatewayController(http.Controller):
@@ -68,8 +69,7 @@ class _Tools:
     @functools.cached_property
     def of_records(self):
         """Tools that read Odoo's records, by name, if an assistant lets clients do that."""
-        readable = self.env["ai.assistant"]._record_access_of_client()
-        return {tool.name: tool for tool in catalog.OF_CLIENTS if readable}
+        return READING if self.env["ai.assistant"]._record_access_of_client() else {}
 
     def tools(self):
         """Hints of a server that nobody trusts stay here: a client would take them for those of this Odoo."""
@@ -84,8 +84,8 @@ class _Tools:
         try:
             check_mcp_is_on()
             requested = RequestedCall(name, text.storable(arguments))
-            if name in self.of_records:
-                requested.read_records(self.of_records[name])
+            if name in READING and name in self.of_records:
+                requested.read_records(READING[name])
                 instead = requested.wrong_arguments()
             else:
                 requested.take(self._tool(name), name)
