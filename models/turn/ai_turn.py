@@ -90,6 +90,10 @@ class AiTurn(models.Model):
     prompt_server = fields.Char(
         "Prompt of", readonly=True, help="Name of the MCP server whose prompt the question is."
     )
+    foreign_name = fields.Char(
+        readonly=True,
+        help="Name of the conversation's record that the model was shown, if it holds enough words for an instruction.",
+    )
     taint = fields.Selection(
         [
             ("file", "File"),
@@ -319,12 +323,19 @@ class AiTurn(models.Model):
             said = turn.error_message or ""
             turn.error_sentence = turn.error_code and turn._error_sentence(turn.error_code, said)
 
-    @api.depends("prompt", "attachment_ids", "mentions", "prompt_server", "client_messages")
+    @api.depends(
+        "prompt",
+        "attachment_ids",
+        "mentions",
+        "prompt_server",
+        "client_messages",
+        "foreign_name",
+    )
     def _compute_taint(self):
         for turn in self:
             if turn.attachment_ids:
                 turn.taint = "file"
-            elif turn.mentions:
+            elif turn.mentions or turn.foreign_name:
                 turn.taint = "record"
             elif turn.prompt_server:
                 turn.taint = "prompt"
@@ -343,6 +354,10 @@ class AiTurn(models.Model):
         """Label of the foreign words of this question, for the person."""
         self.ensure_one()
         _ = self.env._
+        if not self.taint:
+            # sudo: res.users - the name of a member of the same thread
+            name = text.one_line(self.sudo().user_id.name or "", LABEL_CHARS)
+            return _("a message of %(user)s", user=name)
         return {
             "file": _("a file of this conversation"),
             "record": _("an Odoo record of this conversation"),

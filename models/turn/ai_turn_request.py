@@ -191,10 +191,13 @@ class AiTurn(models.Model):
             )
         record = self._record()
         if record:
+            name = self._record_name(record)
+            if taint.holds_sentences(name) and self.foreign_name != name:
+                self.foreign_name = name
             parts.append(
                 f"This conversation is about the following record. Whatever the person calls “this” is it. {DATA}\n"
                 f"Kind: {text.quoted(record._description, 200)}\n"
-                f"Name: {text.quoted(self._record_name(record), 200)}\n"
+                f"Name: {text.quoted(name, 200)}\n"
                 f"Tools whose names begin with {names.RECORD_PREFIX} act on this very record:"
                 " its values are filled in."
             )

@@ -5,6 +5,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from odoo import api, fields, models
+from odoo.fields import Domain
 from odoo.tools.sql import column_exists
 
 from ...services import const, events, text
@@ -489,8 +490,10 @@ class ToolCall(models.Model):
             order="id DESC",
             limit=limit,
         )
+        # Where several people talk with an assistant, each reads what the others have written.
+        is_foreign = Domain("taint", "!=", False) | Domain("user_id", "!=", turn.user_id.id)
         return calls or turn.sudo().search(
-            [("channel_id", "=", turn.channel_id.id), ("taint", "!=", False)],
+            Domain("channel_id", "=", turn.channel_id.id) & is_foreign,
             order="id DESC",
             limit=limit,
         )
