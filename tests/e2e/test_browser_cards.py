@@ -32,7 +32,11 @@ def ask_in_discuss(page, odoo, text):
 
 @pytest.fixture
 def confirmed(careful):
-    """The assistant asks whether to go on before its second round."""
+    """The assistant asks whether to go on before its second round; what tools say of themselves is reviewed."""
+    careful.shell(
+        "for tool in env['woow_paas_platform.mcp_tool'].search([('is_unreviewed', '=', True)]):\n"
+        "    tool._decide_definition('accepted', tool.review_hash)"
+    )
     assistants = careful.rpc("ai.assistant", "search", [])
     careful.rpc("ai.assistant", "write", assistants, {"confirm_round": 2})
     yield careful

@@ -102,7 +102,10 @@ def test_the_last_of_five_hundred_tools_is_found_and_called(odoo, scripted_llm):
         return f"{'polish' if number > 40 else 'list'}_{number}_{things[server]}"
 
     with serving(10, name_of) as made:
-        rows = [{"name": f"{things[n]} {n}", "url": fake.url} for n, fake in enumerate(made)]
+        rows = [
+            {"name": f"{things[n]} {n}", "url": fake.url, "trust_level": "annotations"}
+            for n, fake in enumerate(made)
+        ]
         ids = odoo.rpc(SERVER, "create", rows)
         (assistant,) = odoo.rpc("ai.assistant", "search", [], limit=1, order="sequence, id")
         (before,) = odoo.rpc("ai.assistant", "read", [assistant], ["mcp_server_ids"])

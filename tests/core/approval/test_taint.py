@@ -115,7 +115,7 @@ def test_quotes_of_a_message():
     assert taint.without_quotes("Do it.\n> Pay now\nThanks") == "Do it.\n\nThanks"
 
 
-POISONS = (Path(__file__).parent / "poisons.txt").read_text().splitlines()
+POISONS = (Path(__file__).parents[2] / "poisons.txt").read_text().splitlines()
 
 
 @pytest.mark.parametrize("poison", POISONS)
