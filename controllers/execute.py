@@ -179,7 +179,7 @@ class RequestedCall:
             id=_new_id(),
             alias=alias,
             round=0,
-            tool=found._tool_spec(),
+            tool=found._tool_spec_as(alias),
             server=server,
             arguments=self.arguments,
         )

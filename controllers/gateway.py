@@ -63,20 +63,17 @@ class _Tools:
         self.env = env
 
     @functools.cached_property
-    def offered(self):
-        return self.env["ai.assistant"]._tools_of_client()
-
-    @functools.cached_property
     def of_records(self):
         """Tools that read Odoo's records, by name, if an assistant lets clients do that."""
         return READING if self.env["ai.assistant"]._record_access_of_client() else {}
 
     def tools(self):
         """Hints of a server that nobody trusts stay here: a client would take them for those of this Odoo."""
-        trusted = {tool.id for tool in self.offered if tool.server_id.trust_level != "none"}
+        offered = self.env["ai.assistant"]._tools_of_client()
+        trusted = {tool.id for tool in offered if tool.server_id.trust_level != "none"}
         specs = [
             spec if spec.id in trusted else replace(spec, annotations={})
-            for spec in self.offered._tool_specs()
+            for spec in offered._tool_specs()
         ]
         return [*specs, *(tool.spec for tool in self.of_records.values())]
 
@@ -122,14 +119,16 @@ class _Tools:
         return None
 
     def _tool(self, alias):
-        for tool, known in self._aliases.items():
-            if known == alias:
-                return tool
-        raise UnknownTool
+        tool = self._by_alias.get(alias)
+        if not tool or tool._never_run_for_caller():
+            raise UnknownTool
+        return tool
 
     @functools.cached_property
-    def _aliases(self):
-        return self.offered._aliases()
+    def _by_alias(self):
+        """Tools before those are left out that never run, which is looked up for the one that is called."""
+        tools = self.env["ai.assistant"]._tools_of_caller()
+        return {alias: tool for tool, alias in tools._aliases().items()}
 
 
 def _result(executed):

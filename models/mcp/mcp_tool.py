@@ -386,24 +386,30 @@ class McpTool(models.Model):
         """
         problems = problems or {}
         return tuple(
-            ToolSpec(
-                id=tool.id,
-                server_id=tool.server_id.id,
-                name=tool.name,
-                alias=alias,
-                title=tool.title or "",
-                description=tool.description or "",
-                input_schema=json.loads(tool.input_schema or "{}"),
-                output_schema=json.loads(tool.output_schema or "{}"),
-                annotations=tool._annotations(),
-                definition=tool._definition(),
-                tokens=tool.token_estimate,
-                is_blocked=tool in blocked,
-                problem=problems[tool.server_id.id].public_message
-                if tool.server_id.id in problems
-                else "",
-            )
+            tool._tool_spec_as(alias, problems.get(tool.server_id.id), is_blocked=tool in blocked)
             for tool, alias in self._aliases().items()
+        )
+
+    def _tool_spec_as(self, alias, problem=None, *, is_blocked=False):
+        """A frozen copy under an alias that is known.
+
+        :param problem: why the server cannot be used now
+        """
+        self.ensure_one()
+        return ToolSpec(
+            id=self.id,
+            server_id=self.server_id.id,
+            name=self.name,
+            alias=alias,
+            title=self.title or "",
+            description=self.description or "",
+            input_schema=json.loads(self.input_schema or "{}"),
+            output_schema=json.loads(self.output_schema or "{}"),
+            annotations=self._annotations(),
+            definition=self._definition(),
+            tokens=self.token_estimate,
+            is_blocked=is_blocked,
+            problem=problem.public_message if problem else "",
         )
 
     def _api_data(self):
