@@ -2,6 +2,7 @@ import { Component, onWillStart, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
+import { attempt } from "../core/attempt";
 import { copyText } from "../core/clipboard";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
@@ -36,14 +37,8 @@ export class ClientKeys extends Component {
         onWillStart(() => this.attempt(() => this.load()));
     }
 
-    async attempt(action) {
-        Object.assign(this.state, { isBusy: true, error: null });
-        try {
-            await action();
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isBusy = false;
+    attempt(action) {
+        return attempt(this.state, action);
     }
 
     async load() {

@@ -1,5 +1,6 @@
 import { Component, onWillStart, useExternalListener, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { attempt } from "../core/attempt";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { RequestError } from "../core/try_again";
@@ -24,14 +25,8 @@ export class WaitingCalls extends Component {
         useExternalListener(document, "visibilitychange", () => this.onVisible());
     }
 
-    async attempt(action) {
-        Object.assign(this.state, { isBusy: true, error: null });
-        try {
-            await action();
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isBusy = false;
+    attempt(action) {
+        return attempt(this.state, action);
     }
 
     async load() {

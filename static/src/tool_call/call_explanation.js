@@ -2,6 +2,7 @@ import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
+import { attempt } from "../core/attempt";
 import { formatMomentFull } from "../core/format";
 import { RequestError } from "../core/try_again";
 
@@ -34,12 +35,8 @@ export class CallExplanation extends Component {
         if (!this.state.isOpen) {
             return;
         }
-        Object.assign(this.state, { isBusy: true, error: null });
-        try {
+        await attempt(this.state, async () => {
             this.state.found = await this.chat.api.explanation(this.props.callId);
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isBusy = false;
+        });
     }
 }
