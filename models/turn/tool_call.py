@@ -1019,7 +1019,7 @@ class ToolCall(models.Model):
 
     def _question_for_client(self):
         """Question that a client shows; empty where it has no room for all arguments, which a page of Odoo shows."""
-        arguments = text.visible(json.dumps(self.arguments or {}, ensure_ascii=False))
+        arguments = json.dumps(self.arguments or {}, ensure_ascii=False)
         if len(arguments) > MAX_QUESTION:
             return ""
         return self.env._(
@@ -1027,7 +1027,7 @@ class ToolCall(models.Model):
             tool=text.visible(self.title or self.tool_name),
             server=text.visible(self.server_name or ""),
             reason=self._approval_sentence(),
-            arguments=arguments,
+            arguments=text.visible(arguments),
         )
 
     def _client_data(self):
