@@ -7,7 +7,7 @@ from ..models.base.ir_http import GRANT
 from ..models.base.res_users import KEY_DAYS
 from ..runtime.web.api_error import ApiError
 from .chat import READ, ROUTE
-from .dispatcher import body
+from .dispatcher import body, check_is_signed_in
 from .mcp_servers import SERVER, server_or_404
 
 CREDENTIAL = "woow_paas_platform.server_credential"
@@ -61,10 +61,7 @@ class ConnectionController(http.Controller):
     def make_key(self):
         """A new key, which is shown this once. One key is not enough to make another."""
         values = body("NewClientKey")
-        if request.session.uid != request.env.uid:
-            raise ApiError(
-                403, "forbidden", request.env._("Only a signed-in person can make a key.")
-            )
+        check_is_signed_in(request.env._("Only a signed-in person can make a key."))
         key = request.env.user._make_woow_mcp_key(**values)
         return request.make_json_response({"key": key}, status=201)
 

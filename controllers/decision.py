@@ -3,7 +3,7 @@ from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
 from .chat import READ, ROUTE, turn_or_404, visible_or_404
-from .dispatcher import body, query_int
+from .dispatcher import body, check_is_signed_in, query_int
 
 PAGE = 50  # records of a rehearsal
 MAX_PAGE = 500
@@ -52,12 +52,9 @@ class DecisionController(http.Controller):
 
     @http.route("/api/mcp/calls/<string:call_id>/decision", methods=["POST"], **ROUTE)
     def decide_for_client(self, call_id):
-        """Decide on one of them; a client that has a key must not."""
+        """Decision of a signed-in person on one of these calls; the key of a client is not enough."""
         values = body("ClientDecision")
-        if request.session.uid != request.env.uid:
-            raise ApiError(
-                403, "forbidden", request.env._("Only a signed-in person can decide on a call.")
-            )
+        check_is_signed_in(request.env._("Only a signed-in person can decide on a call."))
         calls = request.env["woow_paas_platform.tool_call"]
         call = calls.search([("call_id", "=", call_id), ("user_id", "=", request.env.uid)])
         if not call:

@@ -142,3 +142,13 @@ def query_int(name, default=None, low=0, high=2**31 - 1):
     if value is None or not low <= value <= high:
         raise ApiError(400, "invalid_parameter", f"“{name}” must be a number from {low} to {high}.")
     return value
+
+
+def check_is_signed_in(refusal):
+    """Refuse a caller that has only a key, where a person has to be at the keyboard.
+
+    :param refusal: sentence for the caller
+    :raises ApiError: the request is not of a session
+    """
+    if request.session.uid != request.env.uid:
+        raise ApiError(403, "forbidden", refusal)

@@ -16,7 +16,7 @@ from ..services.specs import CallResult, ToolCall
 from ..tools import mcp_switch, sentences
 from ..tools.refusals import InvalidArguments
 from .chat import ROUTE
-from .dispatcher import body
+from .dispatcher import body, check_is_signed_in
 from .mcp_servers import tool_or_404
 
 MAX_PICTURES = 4  # of one result
@@ -87,10 +87,7 @@ class ExecuteController(http.Controller):
         tool = tool_or_404(tool_id)
         tool.check_access("write")
         arguments = body("Trial")["arguments"]
-        if request.session.uid != request.env.uid:
-            raise ApiError(
-                403, "forbidden", request.env._("Only a signed-in person can try a tool.")
-            )
+        check_is_signed_in(request.env._("Only a signed-in person can try a tool."))
         check_mcp_is_on()
         process.runner()
         asked = RequestedCall(tool.alias, arguments)
@@ -139,9 +136,11 @@ class RequestedCall:
     :ivar direct: the call to make, after `resolve`
     """
 
-    def __init__(self, name, arguments):
+    def __init__(self, name, arguments, values=None):
+        """:param values: more columns of the audit row"""
         self.name = name
         self.arguments = arguments
+        self.values = values or {}
         self.tool = None
         self.direct = None
 
@@ -183,7 +182,7 @@ class RequestedCall:
             server=server,
             arguments=self.arguments,
         )
-        values = {"tool_id": found.id, "server_id": found.server_id.id}
+        values = {**self.values, "tool_id": found.id, "server_id": found.server_id.id}
         self.direct = direct_call.Direct(call, server.call_timeout, values)
 
     def read_records(self, tool):
@@ -191,7 +190,7 @@ class RequestedCall:
         call = ToolCall(
             id=_new_id(), alias=tool.name, round=0, tool=tool.spec, arguments=self.arguments
         )
-        self.direct = direct_call.Direct(call, RECORDS_TIMEOUT, {"records": "read"})
+        self.direct = direct_call.Direct(call, RECORDS_TIMEOUT, {**self.values, "records": "read"})
 
     def wrong_arguments(self):
         """An error if the tool does not take the arguments; the audit row of the refusal is written."""

@@ -80,7 +80,7 @@ class _Tools:
     def call(self, name, arguments, answer):
         try:
             check_mcp_is_on()
-            requested = RequestedCall(name, text.storable(arguments))
+            requested = RequestedCall(name, text.storable(arguments), _client())
             if name in READING and name in self.of_records:
                 requested.read_records(READING[name])
                 instead = requested.wrong_arguments()
@@ -104,7 +104,7 @@ class _Tools:
         if not row:
             direct = requested.direct
             asks = self.env[CALL]._values_to_ask(requested.tool, requested.arguments)
-            row = direct_call.record(self.env, direct.call, {**direct.values, **asks, **_client()})
+            row = direct_call.record(self.env, direct.call, {**direct.values, **asks})
         elif answer and answer.state == row.call_id and row.approval == "pending":
             if answer.action == "cancel":
                 return ApiError(403, APPROVAL_REQUIRED, _where_to_decide(self.env))

@@ -160,7 +160,8 @@ class TestOauthServer(OauthCase):
         token = given["access_token"]
         self.assertIn("weather__forecast", self._names(token))
         self.assertFalse(self._result(TAIPEI, token)["isError"])
-        self.assertEqual(self._rows().outcome, "ok")
+        row = self._rows()
+        self.assertEqual((row.outcome, row.client_name), ("ok", "Claude Code"))
 
     def test_a_proxy_may_hide_that_it_speaks_https(self):
         here = self.base_url().replace("http:", "https:")
