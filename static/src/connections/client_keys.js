@@ -2,11 +2,10 @@ import { Component, onWillStart, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
-import { attempt } from "../core/attempt";
 import { copyText } from "../core/clipboard";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
-import { RequestError } from "../core/try_again";
+import { RequestError, attempt } from "../core/try_again";
 import { ConnectClient } from "./connect_client";
 
 const USUAL_DAYS = 90;

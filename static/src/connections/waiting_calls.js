@@ -1,9 +1,8 @@
 import { Component, onWillStart, useExternalListener, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { attempt } from "../core/attempt";
 import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
-import { RequestError } from "../core/try_again";
+import { RequestError, attempt } from "../core/try_again";
 import { visible } from "../questions/visible_text";
 
 const LABELS = {

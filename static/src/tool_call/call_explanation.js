@@ -2,9 +2,8 @@ import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
-import { attempt } from "../core/attempt";
 import { formatMomentFull } from "../core/format";
-import { RequestError } from "../core/try_again";
+import { RequestError, attempt } from "../core/try_again";
 
 /** *Why?*: the checks that a call met, each with its answer, read when they are asked for. */
 export class CallExplanation extends Component {
