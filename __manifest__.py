@@ -61,6 +61,8 @@
         "views/toolbox_views.xml",
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
+        "views/ai_run_views.xml",
+        "views/ir_actions_server_views.xml",
         "views/ai_usage_views.xml",
         "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",

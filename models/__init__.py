@@ -7,4 +7,5 @@ from . import assistant
 from . import recall
 from . import turn
 from . import conversation
+from . import automation
 from . import statistics

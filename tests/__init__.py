@@ -76,6 +76,7 @@ from . import test_records_rights
 from . import test_records_values
 from . import test_records_write
 from . import test_retry
+from . import test_runs
 from . import test_secrets
 from . import test_secrets_move
 from . import test_server_credential

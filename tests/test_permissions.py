@@ -61,6 +61,7 @@ RIGHTS = {
     "credential": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "conversation": (OWN, NOBODY, NOBODY, NOBODY),
     "turn": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "run": (INTERNAL, NOBODY, NOBODY, NOBODY),  # the internal user's own
     "event": (OWN, NOBODY, NOBODY, NOBODY),
     "stop": (ADMIN, NOBODY, NOBODY, NOBODY),
     "call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
@@ -207,6 +208,7 @@ class TestPermissionsOnRecords(People, AiCase):
             "conversation": cls.conversation,
             "turn": cls.turn,
             "event": cls._model("ai_turn_event").search([("turn_id", "=", cls.turn.id)], limit=1),
+            "run": cls._make("ai_run", user_id=cls.internal.id, event="test"),
             "stop": cls._make("ai_turn_stop", turn_id=cls.turn.id),
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),

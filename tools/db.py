@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import psycopg2
@@ -58,6 +59,7 @@ LINE = {
 }
 # What is written to people here, Odoo's crons send: see models/base/mail_thread.py.
 SEND_LATER = {"woow_ai_send_later": True}
+_writer: ContextVar[int] = ContextVar("woow_ai_writer", default=0)
 ADDON = "woow_paas_platform"
 MARK = f"{ADDON}.ai_turn"
 TABLE = MARK.replace(".", "_")
@@ -161,6 +163,26 @@ def undone(dbname: str, work: Callable[[Any], T], tries: int | None = None) -> T
                 registry.reset_changes()
 
     return _repeated(dbname, once, tries)
+
+
+@contextlib.contextmanager
+def written_by(turn_id: int) -> Iterator[None]:
+    """Count what this thread writes inside as a turn's, and so what Odoo runs because of it, such as automation rules.
+
+    :param turn_id: id of an `ai_turn` whose call or answer is written
+    """
+    token = _writer.set(turn_id)
+    try:
+        yield
+    finally:
+        _writer.reset(token)
+
+
+def writer() -> int:
+    """
+    :return: id of the turn that writes in this thread, 0 if a person or anything else does
+    """
+    return _writer.get()
 
 
 def _loaded(dbname):

@@ -18,6 +18,9 @@ DEFAULTS = {
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "call_retention_days": 365,  # days before calls are only counted; 0: never
     "approval_hours": 24,  # hours that a turn waits for a person's decision
+    "run_approval_hours": 72,  # the same for a turn that a server action has started
+    "runs_at_once": 8,  # turns of server actions that are queued or running
+    "runs_per_hour": 500,  # of one server action, before it switches itself off
     "mail_after_minutes": 15,  # minutes that a decision waits before its person gets a mail; 0: never
     "answer_mail_after_minutes": 15,  # minutes that nobody looks at an answer before its person gets a mail; 0: never
     "health_interval_minutes": 5,  # minutes between two checks of whether a server is well

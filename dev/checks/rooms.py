@@ -29,7 +29,7 @@ name active state user_id server_id tool_id scope message_id channel_id sequence
 schema model model_id usage error definition records key host path method category website icon label required
 secret value code role owner_id date partner_id group_ids company_id action annotations lang uid message arguments
 reason tokens companies authorization is_paused assistant_id channel_type definition_diff approval
-domain action_id cloud_service_id
+domain action_id cloud_service_id res_id res_model event depth
 """
 CONTRACTS = ("services", "tools")  # whose public functions document their arguments
 # A field of a docstring, or an example that runs, which shows the shape of what is given and returned.
@@ -449,9 +449,9 @@ def _words(pages: list[str]) -> int:
 
 FIGURES = (
     Figure("classes of one model, at most", classes_of_models, 4, 4, _most),
-    Figure("classes beyond a model's first", classes_of_models, 10, 10, _beyond_first),
-    Figure("files of models", model_files, 65, 65),
-    Figure("packages of models", model_packages, 10, 10),
+    Figure("classes beyond a model's first", classes_of_models, 12, 10, _beyond_first),
+    Figure("files of models", model_files, 67, 65),
+    Figure("packages of models", model_packages, 11, 10),
     Figure("references upward between packages of models", references_upward, 0, 0),
     Figure("files below 25 lines", small_files, 0, 0),
     Figure("own context keys", context_keys, 3, 3),

@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
+LISTED = [("woow_is_of_program", "!=", True), ("woow_is_of_run", "!=", True)]
 
 
 class DiscussChannel(models.Model):
@@ -39,7 +40,13 @@ class DiscussChannel(models.Model):
         help="The question came through the OpenAI-compatible API. The chat and Discuss do not list the conversation.",
     )
 
-    _woow_of_programs = models.Index("(create_date) WHERE woow_is_of_program")
+    woow_is_of_run = fields.Boolean(
+        "Asked by an Action",
+        readonly=True,
+        help="A server action has asked the question. The chat and Discuss do not list the conversation.",
+    )
+
+    _woow_of_programs = models.Index("(create_date) WHERE woow_is_of_program OR woow_is_of_run")
 
     def _about(self, user):
         """The record that the conversation is about, with this person's rights; None without them."""
@@ -63,7 +70,7 @@ class DiscussChannel(models.Model):
             ("channel_type", "=", CONVERSATION),
             ("woow_user_id", "=", self.env.uid),
             ("woow_assistant_id", "in", assistants.ids),
-            ("woow_is_of_program", "!=", True),
+            *LISTED,
         ]
         # sudo: discuss.channel - the user's own conversations, of which only the assistant is read
         last = self.sudo().search(own, order="last_interest_dt desc, id desc", limit=1)

@@ -10,7 +10,7 @@ from ...services.llm.files import MAX_BYTES, fitting_files
 from ...tools import db, limits, notify
 from ...tools.limits import MEGABYTE
 from ...tools.refusals import Busy, Refusal
-from ..base.discuss_channel import CONVERSATION
+from ..base.discuss_channel import CONVERSATION, LISTED
 from ..turn.ai_turn_request import COMPACT
 
 NAME_CHARS = 120  # characters of a conversation's name
@@ -22,6 +22,7 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
         "woow_res_model",
         "woow_res_id",
         "woow_is_of_program",
+        "woow_is_of_run",
         "woow_turn_ids",
         "woow_mcp_config",
     }
@@ -100,16 +101,24 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _create_ai_conversation(
-        self, assistant, cloud_service=None, name=None, record=None, is_of_program=False
+        self,
+        assistant,
+        cloud_service=None,
+        name=None,
+        record=None,
+        is_of_program=False,
+        is_of_run=False,
     ):
         """The one way to make a conversation of the current user.
 
         :param record: what it is about; its actions are offered beside the assistant's tools
         :param is_of_program: one question of a program, which nothing lists
+        :param is_of_run: asked by a server action, which nothing lists but its runs
         :raises Refusal: the user has as many as one person may
         :raises AccessError: the user may not use the assistant, the cloud service or the record
         """
-        if not is_of_program:
+        is_listed = not (is_of_program or is_of_run)
+        if is_listed:
             self._check_conversation_count()
         assistant.check_access("read")
         if cloud_service:
@@ -118,7 +127,7 @@ class DiscussChannel(models.Model):
             record.check_access("read")
         # sudo: ai.assistant - its contact's id only
         partners = self.env.user.partner_id | assistant.sudo().partner_id
-        unpinned = {"unpin_dt": NEVER_PINNED} if is_of_program else {}
+        unpinned = {} if is_listed else {"unpin_dt": NEVER_PINNED}
         # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
         channel = self.sudo().create(
             {
@@ -130,6 +139,7 @@ class DiscussChannel(models.Model):
                 "woow_res_model": record._name if record else False,
                 "woow_res_id": record.id if record else False,
                 "woow_is_of_program": is_of_program,
+                "woow_is_of_run": is_of_run,
                 "channel_member_ids": [
                     fields.Command.create({"partner_id": partner.id, **unpinned})
                     for partner in partners
@@ -374,7 +384,7 @@ class DiscussChannel(models.Model):
         """:raises Refusal: the caller has as many as one person may"""
         limit = limits.get(self.env, "max_conversations_per_person")
         # sudo: discuss.channel - the caller's own, counted
-        mine = [("woow_user_id", "=", self.env.uid), ("woow_is_of_program", "!=", True)]
+        mine = [("woow_user_id", "=", self.env.uid), *LISTED]
         own = self.sudo().search_count(mine, limit=limit)
         if own >= limit:
             raise Refusal(

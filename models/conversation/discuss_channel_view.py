@@ -18,7 +18,7 @@ from ...services.llm import files
 from ...tools import sentences
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, NotThere, Refusal
-from ..base.discuss_channel import CONVERSATION
+from ..base.discuss_channel import CONVERSATION, LISTED
 from ..mcp.server_opt_out import OPT_OUT
 
 PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about
@@ -48,7 +48,7 @@ class DiscussChannel(models.Model):
         domain = Domain("channel_type", "=", CONVERSATION) & Domain(
             "woow_user_id", "=", self.env.uid
         )
-        domain &= Domain("woow_is_of_program", "!=", True)
+        domain &= Domain(LISTED)
         if before:
             moment = self._last_activity(before)
             domain &= Domain("last_interest_dt", "<", moment) | (

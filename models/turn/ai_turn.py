@@ -121,6 +121,11 @@ class AiTurn(models.Model):
         readonly=True,
         help="The question was asked in Discuss, so the answer is posted there.",
     )
+    is_unattended = fields.Boolean(
+        "Unattended",
+        readonly=True,
+        help="A server action has asked the question, so nobody waits for the answer.",
+    )
     is_compact = fields.Boolean(
         "Only Sums Up",
         readonly=True,
@@ -405,7 +410,8 @@ class AiTurn(models.Model):
         self._see(channel)  # who writes has read what stands above
         if copies.settle(self.env.cr):  # before there is a turn of the copy's own
             self.env.invalidate_all()
-        self._check_open_turns()
+        if not question.is_unattended:
+            self._check_open_turns()
         is_from_discuss = bool(message)
         assistant = assistant or channel.woow_assistant_id
         if len(content) > PROMPT_CHARS:
@@ -443,6 +449,8 @@ class AiTurn(models.Model):
                 "mentions": question.mentions or False,
                 "prompt_server": question.prompt_server or False,
                 "client_messages": question.client_messages or False,
+                "foreign_name": question.foreign_name or False,
+                "is_unattended": question.is_unattended,
                 "steers": question.steers and not question.attachments and not question.mentions,
                 "version_of_id": question.edits
                 and (question.edits.version_of_id or question.edits).id,
@@ -464,7 +472,11 @@ class AiTurn(models.Model):
     def _check_open_turns(self):
         """:raises TooManyTurns: the person has queued more than anybody reads"""
         # sudo: ai_turn - the caller's own, counted
-        mine = [("user_id", "=", self.env.uid), ("state", "in", ("queued", "running", "waiting"))]
+        mine = [
+            ("user_id", "=", self.env.uid),
+            ("state", "in", ("queued", "running", "waiting")),
+            ("is_unattended", "!=", True),
+        ]
         if self.sudo().search_count(mine, limit=MAX_OPEN_TURNS) >= MAX_OPEN_TURNS:
             raise TooManyTurns(
                 self.env._(
@@ -508,6 +520,8 @@ class AiTurn(models.Model):
                 "companies": self._companies_in_use(),
                 "mentions": old.mentions,
                 "client_messages": old.client_messages,
+                "foreign_name": old.foreign_name,
+                "is_unattended": old.is_unattended,
                 "is_compact": old.is_compact,
                 "is_unseen": in_browser and not old.is_compact,
                 "retry_of_id": old.id,
@@ -700,7 +714,12 @@ class AiTurn(models.Model):
             self._tell_person()
         if self.answer_message_id:
             self._show_in_discuss(self.answer_message_id)
+        if self.is_unattended:
+            self._hand_over(text_html)
         return last
+
+    def _hand_over(self, text_html):
+        """Do with the answer what the server action says that has asked. A hook."""
 
     def _close_open_calls(self):
         """Give every call that has no result its one: nobody runs it any more.
@@ -875,7 +894,8 @@ class AiTurn(models.Model):
         :return: the events that say so
         """
         self.ensure_one()
-        hours = limits.get(self.env, "approval_hours")
+        limit = "run_approval_hours" if self.is_unattended else "approval_hours"
+        hours = limits.get(self.env, limit)
         self.write(
             {
                 "state": "waiting",
@@ -1165,7 +1185,7 @@ class AiTurn(models.Model):
     def _prunes(self):
         """Prunings, in this order: each takes so many rows, and returns how many there were."""
         fold_old = self.env["woow_paas_platform.tool_call_sum"]._fold_old
-        return [self._prune_events, self._prune_of_programs, self._prune_results, fold_old]
+        return [self._prune_events, self._prune_unlisted, self._prune_results, fold_old]
 
     @api.model
     def _prune_events(self, limit):
@@ -1199,15 +1219,15 @@ class AiTurn(models.Model):
         self.invalidate_recordset(["events_pruned"])
 
     @api.model
-    def _prune_of_programs(self, limit):
-        """Delete conversations of programs when the results of their calls would go.
+    def _prune_unlisted(self, limit):
+        """Delete conversations of programs and runs when the results of their calls would go.
 
         :return: the number of conversations that were removed
         """
         self.env.cr.execute(
             """
             SELECT c.id FROM discuss_channel c
-             WHERE c.woow_is_of_program
+             WHERE (c.woow_is_of_program OR c.woow_is_of_run)
                AND c.create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
                AND NOT EXISTS (
                     SELECT 1 FROM woow_paas_platform_ai_turn t

@@ -321,10 +321,12 @@ class AiTurn(models.Model):
         """Messages of the person in this conversation without quotes, and the instructions of the operator."""
         own_turns = [("channel_id", "=", self.channel_id.id), ("user_id", "=", self.user_id.id)]
         turns = self.search(own_turns, order="id DESC", limit=MAX_SAID)
+        foreign = turns.filtered(
+            lambda turn: turn.taint == "prompt" or (turn.is_unattended and turn.foreign_name)
+        )
         own = [
             taint.without_quotes(said)
-            for turn in turns
-            if turn.taint != "prompt"
+            for turn in turns - foreign
             for said in (turn.prompt or "", *turn._earlier_said())
         ]
         # sudo: ai.assistant - its instructions, compared and not shown

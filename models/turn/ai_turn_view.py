@@ -301,15 +301,15 @@ class AiTurn(models.Model):
 
     def _tell_person(self):
         """Only names of the person's own conversation are sent; what was said is not."""
-        if not self._is_private() or (
-            self.channel_id.woow_is_of_program and self.state != "waiting"
-        ):
+        channel = self.channel_id
+        is_listed = not (channel.woow_is_of_program or channel.woow_is_of_run)
+        if not self._is_private() or not (is_listed or self.state == "waiting"):
             return
         self.user_id._bus_send(
             ENDED,
             {
-                "conversation_id": self.channel_id.id,
-                "name": self.channel_id.name,
+                "conversation_id": channel.id,
+                "name": channel.name,
                 "assistant": self.assistant_id.name or "",
                 "state": self.state,
                 "at": utc(fields.Datetime.now()),

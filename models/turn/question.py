@@ -20,6 +20,8 @@ class Question:
     :param edits: `ai_turn` whose question it words anew
     :param compacts: sum up the conversation; `content` is what the summary is to keep
     :param client_messages: what a program says went before, see `services.openai_api.question.ChatRequest`
+    :param foreign_name: name of a record whose words stand in `content`
+    :param is_unattended: asked by an action, so that nobody waits for the answer
     :param in_browser: asked on a page, whose person is told of the answer; programs tell nobody what they have read
     """
 
@@ -34,4 +36,6 @@ class Question:
     edits: Any = None
     compacts: bool = False
     client_messages: list | None = None
+    foreign_name: str | None = None
+    is_unattended: bool = False
     in_browser: bool = False

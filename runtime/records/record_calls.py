@@ -78,7 +78,7 @@ class RecordCalls:
                 if verdict.kind != "run":
                     raise RecordError(verdict.reason or CHANGED, outcome="denied")
                 row.started_at = fields.Datetime.now()
-                with begun(env):
+                with begun(env), db.written_by(claim.turn_id):
                     result = executor.perform(env, row)
                 if row.is_changed:
                     result = approval.told_of_change(result, row.arguments)
@@ -166,7 +166,7 @@ class RecordCalls:
 
         def work(env, begun):
             row = _row(env, claim, call_id)
-            with begun(env):
+            with begun(env), db.written_by(claim.turn_id):
                 return executor.rehearse(env, row)
 
         try:

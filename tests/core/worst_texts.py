@@ -19,7 +19,7 @@ from services.net import egress, faults
 from services.oauth import metadata
 from services.oauth_server import redirects, tokens
 from services.openapi import parser
-from services.records import compare, id_check
+from services.records import compare, id_check, placeholders
 from services.render import markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
@@ -242,6 +242,11 @@ PATTERNS = {
         2_100,
         of(markdown_rules._MATH, "match"),
         ("\\(", "$$", "$a", "\\["),
+    ),
+    "services.records.placeholders.PLACEHOLDER": (
+        20_000,
+        placeholders.paths,
+        ("{{", "{{ object.a", "{{ object." + "a." * 90 + "}}", "{"),
     ),
     "services.catalog.mcp_json._PLACEHOLDER": (
         2_000,

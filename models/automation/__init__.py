@@ -1,0 +1,2 @@
+from . import ai_run
+from . import ir_actions_server

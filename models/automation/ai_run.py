@@ -1,0 +1,397 @@
+import logging
+
+import psycopg2
+from markupsafe import Markup
+from odoo import api, fields, models
+from odoo.exceptions import UserError
+from odoo.tools import SQL
+
+from ...services import text
+from ...services.errors import EngineError
+from ...services.sentence import _lt
+from ...tools import db, limits, sentences
+from ..turn.ai_turn import FINAL_STATES
+from ..turn.question import Question
+
+_logger = logging.getLogger(__name__)
+
+NAME_CHARS = 60  # of a record's name in the name of a conversation
+MAX_DEPTH = 3  # runs of which each was started by what the one before it has changed
+FAILURES_IN_A_ROW = 5  # after which an action is switched off
+START_BATCH = 50  # runs that one look of the cron starts
+
+NO_USER = _lt("The user that the action runs as was deactivated.")
+NO_ASSISTANT = _lt("The assistant of the action was deleted or archived.")
+NO_RECORD = _lt("The record was deleted, or the user that the action runs as may not read it.")
+TOO_DEEP = _lt(
+    "Other runs led to this one: at most %(limit)s may follow each other.", limit=MAX_DEPTH
+)
+UNEXPECTED = _lt("The run could not be started. An administrator finds the details in the log.")
+NOT_DELIVERED = _lt(
+    "The answer could not be put on the record: the record was deleted, or the user may not change it."
+)
+
+
+class AiRun(models.Model):
+    """Run: one start of an *Ask an AI Assistant* action, and the conversation that came of it.
+
+    The row is made in the transaction of the trigger, so that a trigger that is rolled back has no run. A cron makes
+    the conversation and its turn, as many at a time as `limits` allow, so that people's questions go first.
+    """
+
+    _name = "woow_paas_platform.ai_run"
+    _description = "AI Run"
+    _inherit = ["woow_paas_platform.filter.mixin"]
+    _order = "id desc"
+
+    name = fields.Char("Action Name", readonly=True)
+    action_id = fields.Many2one(
+        "ir.actions.server", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    assistant_id = fields.Many2one("ai.assistant", readonly=True, ondelete="set null")
+    user_id = fields.Many2one(
+        "res.users", "Runs As", required=True, readonly=True, ondelete="cascade", index=True
+    )
+    res_model = fields.Char("Related Model", readonly=True)
+    res_id = fields.Many2oneReference("Related Record", model_field="res_model", readonly=True)
+    record_label = fields.Char("Record", compute="_compute_record_label")
+    event = fields.Char(
+        required=True,
+        readonly=True,
+        help="Event that started the run. An action runs once for each event and record.",
+    )
+    depth = fields.Integer(
+        readonly=True, help="Number of runs that led to this one, by what each of them has changed."
+    )
+    state = fields.Selection(
+        [
+            ("scheduled", "Scheduled"),
+            ("started", "In Progress"),
+            ("done", "Done"),
+            ("failed", "Failed"),
+            ("stopped", "Stopped"),
+            ("refused", "Not Started"),
+        ],
+        required=True,
+        readonly=True,
+        default="scheduled",
+    )
+    problem = sentences.SentenceField(
+        readonly=True, help="Why the run did not start, or where its answer could not be put."
+    )
+    channel_id = fields.Many2one(
+        "discuss.channel",
+        "Conversation",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+    )
+    turn_id = fields.Many2one(
+        "woow_paas_platform.ai_turn", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    turn_state = fields.Selection(related="turn_id.state", string="Answer")
+    error_sentence = fields.Char(related="turn_id.error_sentence")
+    call_ids = fields.One2many(related="turn_id.call_ids")
+    tokens = fields.Integer(related="turn_id.tokens")
+    duration_ms = fields.Integer(related="turn_id.duration_ms")
+    ended_at = fields.Datetime(readonly=True)
+
+    _once = models.UniqueIndex(
+        "(action_id, COALESCE(res_model, ''), COALESCE(res_id, 0), event)",
+        "The action has run for this event already.",
+    )
+    _open = models.Index("(id) WHERE state IN ('scheduled', 'started')")
+    _created = models.Index("(create_date)")
+
+    @api.model
+    def _fields_to_filter(self):
+        return {"name", "action_id", "assistant_id", "user_id", "state", "create_date", "ended_at"}
+
+    @api.depends("name", "record_label")
+    def _compute_display_name(self):
+        for run in self:
+            run.display_name = ": ".join(filter(None, (run.name, run.record_label)))
+
+    @api.depends("res_model", "res_id")
+    @api.depends_context("uid")
+    def _compute_record_label(self):
+        """Only for users who may read the record; the row may be readable to others."""
+        for run in self:
+            record = run._record_of(self.env.user)
+            run.record_label = text.one_line(record.display_name, NAME_CHARS) if record else False
+
+    def _record_of(self, user):
+        """The record of the run with this user's rights; None if there is none, or it is not theirs to read."""
+        # sudo: ai_run - which record it is; reading it is up to the user's rights
+        model, res_id = self.sudo().res_model, self.sudo().res_id
+        if not model or not res_id or model not in self.env:
+            return None
+        record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
+        return record if record and record.has_access("read") else None
+
+    # ------------------------------------------------------------ schedule, in the trigger's transaction
+
+    @api.model
+    def _schedule(self, action, record, event):
+        """Add the run of an action for a record and an event, unless there is one.
+
+        :param action: `ir.actions.server` that asks an assistant
+        :param record: may be empty
+        :param event: text, the same whenever the same event is told again
+        :return: the run, empty if there is nothing to do
+        """
+        # sudo: ai_run - runs are written by the system only
+        runs = self.sudo()
+        about = {"res_model": record._name if record else False, "res_id": record.id}
+        cause = runs._of_writer()
+        if cause and cause.action_id == action and cause._is_about(about):
+            return runs.browse()  # its own change
+        same = [("action_id", "=", action.id), ("event", "=", event)]
+        same += [(name, "=", value) for name, value in about.items()]
+        if runs.search_count(same, limit=1):
+            return runs.browse()
+        depth = cause.depth + 1 if cause else 0
+        refusal = {"state": "refused", "problem": TOO_DEEP} if depth > MAX_DEPTH else {}
+        run = runs.create(
+            {
+                "name": action.name,
+                "action_id": action.id,
+                "assistant_id": action.woow_assistant_id.id,
+                "user_id": action.woow_run_as_id.id,
+                "event": event,
+                "depth": depth,
+                **about,
+                **refusal,
+            }
+        )
+        self._look_soon()
+        return run
+
+    def _of_writer(self):
+        """The run whose turn writes in this thread; empty if a person or anything else does."""
+        turn = self.env["woow_paas_platform.ai_turn"].sudo().browse(db.writer())
+        return self.search([("channel_id", "=", turn.channel_id.id)], limit=1) if turn else self
+
+    def _is_about(self, about):
+        return (self.res_model or False, self.res_id or False) == tuple(about.values())
+
+    @api.model
+    def _look_soon(self):
+        """Have the cron look for scheduled runs after the commit."""
+        # sudo: ir.cron - one of our own, which starts only what is scheduled
+        self.env.ref("woow_paas_platform.ir_cron_start_runs").sudo()._trigger()
+
+    # ------------------------------------------------------------ start
+
+    @api.model
+    def _cron_start(self):
+        """Start scheduled runs while there is room, first those of users who have fewest in progress."""
+        commit = self.env["ir.cron"]._commit_progress
+        started = 0
+        while run := self._next():
+            run._begin()
+            started += 1
+            if started >= START_BATCH or not commit(1):
+                self._look_soon()
+                return
+
+    def _next(self):
+        """The scheduled run that is started next, locked; empty without one, or without room for it."""
+        open_turns = [("is_unattended", "=", True), ("state", "in", ("queued", "running"))]
+        at_once = limits.get(self.env, "runs_at_once")
+        Turn = self.env["woow_paas_platform.ai_turn"]
+        if Turn.search_count(open_turns, limit=at_once) >= at_once:
+            return self.browse()
+        self.flush_model(["state", "user_id"])
+        Turn.flush_model(["state", "user_id", "is_unattended"])
+        rows = self.env.execute_query(
+            SQL(
+                """
+                WITH busy AS (
+                    SELECT user_id, COUNT(*) AS turns FROM woow_paas_platform_ai_turn
+                     WHERE is_unattended AND state IN ('queued', 'running') GROUP BY user_id)
+                SELECT r.id FROM woow_paas_platform_ai_run r LEFT JOIN busy USING (user_id)
+                 WHERE r.state = 'scheduled' ORDER BY COALESCE(busy.turns, 0), r.id
+                   FOR UPDATE OF r SKIP LOCKED LIMIT 1
+                """
+            )
+        )
+        return self.browse(run_id for (run_id,) in rows)
+
+    def _begin(self):
+        """Make the conversation and its turn, or keep why there is none."""
+        self.ensure_one()
+        try:
+            with self.env.cr.savepoint():
+                problem = self._problem()
+                if not problem:
+                    self._ask()
+        except (UserError, EngineError) as error:
+            problem = str(error)
+        except Exception as error:
+            if _passes(error):
+                raise
+            _logger.exception("Run %s cannot start.", self.id)
+            problem = UNEXPECTED
+        if problem:
+            self.write({"state": "refused", "problem": problem, "ended_at": fields.Datetime.now()})
+            self._count_failures()
+
+    def _problem(self):
+        """:return: a `Sentence` that says why the run cannot start, else ``""``"""
+        if not self.user_id.active:
+            return NO_USER
+        if not self.assistant_id.active:
+            return NO_ASSISTANT
+        if self.res_id and self._record_of(self.user_id) is None:
+            return NO_RECORD
+        return ""
+
+    def _ask(self):
+        user, action = self.user_id, self.action_id
+        companies = user._woow_ai_companies(user.company_ids.ids)
+        context = {"lang": user.lang, "tz": user.tz, "allowed_company_ids": companies.ids}
+        env = self.env(user=user.id, su=False, context={**context, **db.SEND_LATER})
+        record = self._record_of(user)
+        instruction, is_foreign = action._instruction_for(record)
+        name = text.one_line(record.display_name, NAME_CHARS) if record else ""
+        channel = env["discuss.channel"]._create_ai_conversation(
+            self.assistant_id.with_env(env),
+            name=": ".join(filter(None, (self.name, name))),
+            record=record and record.with_env(env),
+            is_of_run=action.woow_answer_to != "user",
+        )
+        turn = channel._ask(
+            Question(
+                instruction,
+                companies=companies.ids,
+                foreign_name=name if is_foreign else None,
+                is_unattended=True,
+                in_browser=action.woow_answer_to == "user",
+            )
+        )
+        self.write({"state": "started", "channel_id": channel.id, "turn_id": turn.id})
+
+    # ------------------------------------------------------------ end
+
+    @api.model
+    def _turn_ended(self, turn, html):
+        """Do with the answer what the action says; the turn's last act.
+
+        :param html: the answer, ``""`` if there is none
+        """
+        # sudo: ai_run - the system's row of a turn that the caller ends
+        run = self.sudo().search([("channel_id", "=", turn.channel_id.id)], limit=1)
+        if run:
+            run.write({"turn_id": turn.id, "state": turn.state, "ended_at": fields.Datetime.now()})
+            if turn.state == "done" and html:
+                run._deliver(html)
+            run._count_failures()
+        self._look_soon()
+
+    def _deliver(self, html):
+        """Put the answer on the record, with the rights of the run's user."""
+        to, record = self.action_id.woow_answer_to, self._record_of(self.user_id)
+        if to not in ("note", "activity"):
+            return
+        if record is None or not record.has_access("write"):
+            self.problem = NOT_DELIVERED
+            return
+        try:
+            with self.env.cr.savepoint(), db.written_by(self.turn_id.id):
+                if to == "note":
+                    self._log_note(record, html)
+                else:
+                    self._plan_activity(record, html)
+        except Exception as error:
+            if _passes(error):
+                raise
+            _logger.info("The answer of run %s was not delivered.", self.id, exc_info=True)
+            self.problem = NOT_DELIVERED
+
+    def _log_note(self, record, html):
+        # sudo: mail.thread - the user may write the record; the author is the assistant, which has no login
+        thread = record.sudo().with_context(
+            woow_ai_no_turn=True, mail_post_autofollow_author_skip=True, **db.SEND_LATER
+        )
+        thread.message_post(
+            author_id=self.assistant_id.partner_id.id,
+            body=Markup(html),  # noqa: S704 rendered by services/render, raw HTML escaped
+            message_type="comment",
+            subtype_xmlid="mail.mt_note",
+        )
+
+    def _plan_activity(self, record, html):
+        record.with_context(**db.SEND_LATER).activity_schedule(
+            "mail.mail_activity_data_todo",
+            summary=self.name,
+            note=Markup(html),  # noqa: S704 as above
+            user_id=self.user_id.id,
+        )
+
+    def _count_failures(self):
+        """Switch the action off after several failures in a row."""
+        ended = [
+            ("action_id", "=", self.action_id.id),
+            ("state", "not in", ("scheduled", "started")),
+        ]
+        last = self.search([*ended, ("state", "!=", "stopped")], limit=FAILURES_IN_A_ROW)
+        if len(last) == FAILURES_IN_A_ROW and set(last.mapped("state")) <= {"failed", "refused"}:
+            self.action_id._switch_off(
+                _lt("The last %(count)s runs have failed.", count=FAILURES_IN_A_ROW)
+            )
+
+    # ------------------------------------------------------------ buttons, for all who may read the run
+
+    def action_stop(self):
+        self.ensure_one()
+        self.check_access("read")
+        # sudo: ai_run, ai_turn - the run is the caller's, or the caller is an administrator
+        run = self.sudo()
+        if run.state == "scheduled":
+            run.write({"state": "stopped", "ended_at": fields.Datetime.now()})
+        elif run.state == "started":
+            run.turn_id._request_stop()
+
+    def action_retry(self):
+        """Try again as the same user: a turn that was begun keeps the calls that it has made."""
+        self.ensure_one()
+        self.check_access("read")
+        # sudo: ai_run, ai_turn - see `action_stop`
+        run = self.sudo()
+        if run.state not in ("refused", "failed", "stopped"):
+            raise UserError(self.env._("This run has not failed."))
+        run.write({"problem": False, "ended_at": False})
+        if run.turn_id.state in FINAL_STATES:
+            turn = run.turn_id.with_user(run.user_id).sudo(False)._retry()
+            run.write({"state": "started", "turn_id": turn.id})
+        else:
+            run.write({"state": "scheduled", "depth": 0})
+            self._look_soon()
+
+    def action_open_chat(self):
+        self.ensure_one()
+        return self.turn_id.action_open_chat()
+
+    # ------------------------------------------------------------ upkeep
+
+    @api.autovacuum
+    def _gc_runs(self):
+        """Delete runs when the results of their calls go."""
+        days = limits.get(self.env, "result_retention_days")
+        old = fields.Datetime.subtract(fields.Datetime.now(), days=days)
+        self.search([("create_date", "<", old), ("ended_at", "!=", False)], limit=1000).unlink()
+
+
+class AiTurn(models.Model):
+    """Turn of a run."""
+
+    _inherit = "woow_paas_platform.ai_turn"
+
+    def _hand_over(self, text_html):
+        self.env["woow_paas_platform.ai_run"]._turn_ended(self, text_html)
+        return super()._hand_over(text_html)
+
+
+def _passes(error):
+    return isinstance(error, psycopg2.Error) and db.passes(error)

@@ -1,0 +1,243 @@
+from odoo import api, fields, models
+from odoo.exceptions import ValidationError
+from odoo.tools import html2plaintext
+
+from ...services import text
+from ...services.records import placeholders
+from ...services.sentence import _lt
+from ...tools import limits, sentences
+from ..turn.ai_turn import PROMPT_CHARS
+from ..turn.ai_turn_request import DATA
+
+ASK = "woow_ask_assistant"
+VALUE_CHARS = 2_000  # characters of one value
+MAX_NAMES = 20  # records of a value that holds several
+HARMLESS = ("boolean", "date", "datetime", "float", "integer", "monetary", "selection")
+
+
+class IrActionsServer(models.Model):
+    """Server action that asks an assistant: the one way in which an assistant starts without a person."""
+
+    _inherit = "ir.actions.server"
+
+    state = fields.Selection(
+        selection_add=[(ASK, "Ask an AI Assistant"), ("code",)],
+        ondelete={ASK: lambda actions: actions._remove_ours()},
+    )
+    woow_assistant_id = fields.Many2one("ai.assistant", "AI Assistant", ondelete="set null")
+    woow_instruction = fields.Text(
+        "Instruction",
+        help="What the assistant is to do. {{ object.field }} stands for a value of the record, for example "
+        "{{ object.partner_id.name }}; values are quoted, as data.",
+    )
+    woow_run_as_id = fields.Many2one(
+        "res.users",
+        "Runs As",
+        ondelete="set null",
+        default=lambda self: self.env.user,
+        help="The assistant acts with the rights of this user, who also decides about calls that ask.",
+    )
+    woow_answer_to = fields.Selection(
+        [
+            ("none", "Nothing else"),
+            ("note", "Log it as a note"),
+            ("activity", "Schedule an activity"),
+            ("user", "Notify the user"),
+        ],
+        "Answer",
+        default="note",
+        help="What becomes of the answer, beside the conversation.",
+    )
+    woow_is_off = fields.Boolean("Switched Off", readonly=True, copy=False)
+    woow_off_reason = sentences.SentenceField("Reason", readonly=True, copy=False)
+    woow_off_sentence = fields.Char(compute="_compute_woow_off_sentence")
+    woow_run_count = fields.Integer("Runs", compute="_compute_woow_run_count")
+
+    @api.depends("woow_off_reason")
+    @api.depends_context("lang")
+    def _compute_woow_off_sentence(self):
+        for action in self:
+            action.woow_off_sentence = sentences.translated(self.env, action.woow_off_reason or "")
+
+    def _compute_woow_run_count(self):
+        counts = dict(
+            self.env["woow_paas_platform.ai_run"]._read_group(
+                [("action_id", "in", self.ids)], ["action_id"], ["__count"]
+            )
+        )
+        for action in self:
+            action.woow_run_count = counts.get(action, 0)
+
+    @api.constrains(
+        "state",
+        "model_id",
+        "woow_assistant_id",
+        "woow_instruction",
+        "woow_run_as_id",
+        "woow_answer_to",
+    )
+    def _check_woow_ask(self):
+        _ = self.env._
+        for action in self.filtered(lambda action: action.state == ASK):
+            if not action.woow_assistant_id or not (action.woow_instruction or "").strip():
+                raise ValidationError(_("Choose an assistant and write what it is to do."))
+            if len(action.woow_instruction) > PROMPT_CHARS // 2:
+                raise ValidationError(
+                    _(
+                        "The instruction can have at most %(limit)s characters.",
+                        limit=PROMPT_CHARS // 2,
+                    )
+                )
+            user = action.woow_run_as_id
+            if not user or not user.active or user._is_public() or user._is_superuser():
+                raise ValidationError(
+                    _(
+                        "Choose an active user that the assistant runs as: neither the public user nor the system."
+                    )
+                )
+            action._check_placeholders()
+            model = self.env[action.model_id.model]
+            needed = {"note": "message_post", "activity": "activity_schedule"}
+            if not hasattr(model, needed.get(action.woow_answer_to, "search")):
+                raise ValidationError(
+                    _(
+                        "“%(model)s” has no chatter. Choose another place for the answer.",
+                        model=model._description,
+                    )
+                )
+
+    def _check_placeholders(self):
+        for placeholder, names in placeholders.paths(self.woow_instruction):
+            if self._field_of(names) is None:
+                raise ValidationError(
+                    self.env._(
+                        "“%(placeholder)s” is no field of “%(model)s”. Write {{ object.field }}.",
+                        placeholder=placeholder,
+                        model=self.env[self.model_id.model]._description,
+                    )
+                )
+
+    def _field_of(self, names):
+        """The last field of a path of fields, None if it leads nowhere."""
+        model, field = self.env[self.model_id.model], None
+        for name in names:
+            field = model._fields.get(name) if model is not None else None
+            if field is None or field.type in ("binary", "json", "properties"):
+                return None
+            model = self.env[field.comodel_name] if field.relational else None
+        return field
+
+    # ------------------------------------------------------------ run
+
+    def _run_action_woow_ask_assistant_multi(self, eval_context=None):
+        """Schedule a run for each record, or one without any. Odoo finds the method by the value of `state`."""
+        self.ensure_one()
+        Run = self.env["woow_paas_platform.ai_run"]
+        records = (eval_context or {}).get("records") or (eval_context or {}).get("record") or ()
+        event, count = self._event(), 0
+        for record in records or [self.env[self.model_id.model]]:
+            if self.woow_is_off or self._is_too_fast():
+                break
+            count += len(Run._schedule(self, record, event))
+        return self._notification(count)
+
+    def _notification(self, count):
+        """Notification of the user who has pressed a button; triggers ignore it."""
+        _ = self.env._
+        message = _("The assistant starts soon. Its runs: %(count)s", count=count)
+        if self.woow_is_off:
+            message = self.woow_off_sentence
+        return {
+            "type": "ir.actions.client",
+            "tag": "display_notification",
+            "params": {"message": message, "type": "warning" if self.woow_is_off else "info"},
+        }
+
+    def _event(self):
+        """Key of what started the action: the time for which a cron was planned, else the transaction."""
+        cron = self.env["ir.cron"].sudo().browse(self.env.context.get("cron_id")).exists()
+        if cron and cron.nextcall <= fields.Datetime.now():
+            return f"cron {cron.id} {cron.nextcall}"
+        self.env.cr.execute("SELECT txid_current()")
+        return f"transaction {self.env.cr.fetchone()[0]}"
+
+    def _is_too_fast(self):
+        """Switch the action off if it has been started too often."""
+        limit = limits.get(self.env, "runs_per_hour")
+        hour = fields.Datetime.subtract(fields.Datetime.now(), hours=1)
+        recent = [("action_id", "=", self.id), ("create_date", ">", hour)]
+        # sudo: ai_run - counted
+        if self.env["woow_paas_platform.ai_run"].sudo().search_count(recent, limit=limit) < limit:
+            return False
+        self._switch_off(
+            _lt("The action was started more than %(limit)s times within an hour.", limit=limit)
+        )
+        return True
+
+    def _instruction_for(self, record):
+        """Instruction with the values of a record, and whether other people may have written some of them.
+
+        :param record: with the rights of the run's user, or None
+        """
+        is_foreign = False
+
+        def value(names):
+            nonlocal is_foreign
+            field = self._field_of(names)  # of an addon that may be gone
+            is_foreign |= field is not None and field.type not in HARMLESS
+            shown = _value(record, names) if record and field is not None else ""
+            return text.quoted(shown, VALUE_CHARS)
+
+        instruction = placeholders.fill(self.woow_instruction, value)
+        if instruction == self.woow_instruction:
+            return instruction, False
+        return f"{instruction}\n\n{DATA}"[:PROMPT_CHARS], is_foreign
+
+    # ------------------------------------------------------------ off and on
+
+    def _switch_off(self, reason):
+        """Keep the action from starting runs, and tell its owner why.
+
+        :param reason: a `Sentence`
+        """
+        if not self or self.woow_is_off:
+            return
+        # sudo: ir.actions.server - a switch that the system sets; activities are for its owner
+        action = self.sudo()
+        action.write({"woow_is_off": True, "woow_off_reason": reason})
+        owner = action.create_uid if action.create_uid._is_internal() else action.woow_run_as_id
+        action.activity_schedule(
+            "mail.mail_activity_data_warning",
+            summary=self.env._("The assistant is no longer asked"),
+            note=action.with_context(lang=owner.lang).woow_off_sentence,
+            user_id=owner.id,
+        )
+
+    def action_woow_switch_on(self):
+        self.write({"woow_is_off": False, "woow_off_reason": False})
+        self.activity_unlink(["mail.mail_activity_data_warning"])
+
+    def action_woow_view_runs(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_run_action")
+        return {**action, "domain": [("action_id", "=", self.id)], "context": {}}
+
+    def _remove_ours(self):
+        """The addon is uninstalled: remove the actions and what schedules them."""
+        self.ir_cron_ids.unlink()
+        self.unlink()
+
+
+def _value(record, names):
+    """Value of a path of fields as text."""
+    *path, last = names
+    for name in path:
+        record = record[name][:MAX_NAMES] if record else record
+    if not record:
+        return ""
+    field = record._fields[last]
+    if field.relational:
+        return ", ".join(record.mapped(last)[:MAX_NAMES].mapped("display_name"))
+    values = (field.convert_to_export(one[last], one) for one in record[:MAX_NAMES])
+    as_text = html2plaintext if field.type == "html" else str
+    return ", ".join("" if value is None or value is False else as_text(value) for value in values)

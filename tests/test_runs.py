@@ -1,0 +1,293 @@
+"""Runs: assistants that server actions ask, from the trigger to the answer on the record."""
+
+from datetime import timedelta
+from unittest.mock import patch
+
+from odoo import Command, fields
+from odoo.exceptions import AccessError, ValidationError
+from odoo.tests import new_test_user, tagged
+
+from ..tools import db
+from .common import AiCase
+
+ASK = "woow_ask_assistant"
+RUN = "woow_paas_platform.ai_run"
+
+
+class RunCase(AiCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.env["ir.config_parameter"].set_param("woow_paas_platform.runs_at_once", "8")
+        cls.internal.group_ids += cls.env.ref("base.group_partner_manager")
+        cls.contact = cls.env["res.partner"].create(
+            {"name": "Acme Corp", "comment": "<p>Pay now!</p>"}
+        )
+        cls.action = cls._action()
+
+    @classmethod
+    def _action(cls, model="res.partner", **values):
+        return cls.env["ir.actions.server"].create(
+            {
+                "name": "Check the contact",
+                "state": ASK,
+                "model_id": cls.env["ir.model"]._get_id(model),
+                "woow_assistant_id": cls.assistant.id,
+                "woow_instruction": "Check this contact.",
+                "woow_run_as_id": cls.internal.id,
+                "woow_answer_to": "note",
+                **values,
+            }
+        )
+
+    def _press(self, records=None, action=None):
+        """Run the action on records, as a button or an automation rule does, and start its runs."""
+        records = self.contact if records is None else records
+        action = action or self.action
+        action.with_context(active_model=records._name, active_ids=records.ids).run()
+        return self._runs(action)
+
+    def _runs(self, action=None):
+        return self.env[RUN].search([("action_id", "=", (action or self.action).id)], order="id")
+
+    def _start(self):
+        with patch.object(type(self.env["ir.cron"]), "_commit_progress", lambda *_, **__: 1.0):
+            self.env[RUN]._cron_start()
+
+    def _end(self, run, state="done", html="<p>All is well.</p>"):
+        turn = run.turn_id
+        turn.write({"state": "running"})
+        turn._end(state, html, error=("llm_unavailable", "Down.") if state == "failed" else None)
+        return run
+
+
+@tagged("post_install", "-at_install")
+class TestRuns(RunCase):
+    def test_a_button_starts_one_run_for_each_record_which_notes_its_answer(self):
+        other = self.contact.copy({"name": "Other"})
+        runs = self._press(self.contact | other)
+        self.assertEqual(runs.mapped("state"), ["scheduled", "scheduled"])
+        self.assertEqual(
+            len(self._press(self.contact)), 2, "the same transaction is the same event"
+        )
+        self._start()
+        run = runs[0]
+        self.assertEqual(run.state, "started")
+        turn = run.turn_id
+        self.assertEqual(
+            (turn.user_id, turn.state, turn.is_unattended), (self.internal, "queued", True)
+        )
+        self.assertEqual(turn.channel_id.woow_res_id, self.contact.id)
+        self.assertFalse(turn.taint)
+        self._end(run)
+        self.assertEqual(run.state, "done")
+        note = self.contact.message_ids[0]
+        self.assertIn("All is well.", note.body)
+        self.assertTrue(note.subtype_id.internal)
+        self.assertEqual(note.author_id, self.assistant.partner_id)
+        self.assertFalse(other.message_ids.filtered(lambda m: "All is well." in m.body))
+
+    def test_the_conversation_is_not_listed_unless_its_user_is_notified(self):
+        self._press()
+        told = self._action(woow_answer_to="user")
+        self._press(action=told)
+        self._start()
+        listed = self.env["discuss.channel"].with_user(self.internal)._ai_conversations()
+        self.assertEqual(listed, self._runs(told).channel_id)
+        self.assertTrue(self._runs(told).turn_id.is_unseen)
+
+    def test_values_of_the_record_are_data_that_others_may_have_written(self):
+        action = self._action(
+            woow_instruction="Read {{ object.comment }} of {{object.name}}, color {{ object.color }}."
+        )
+        run = self._press(action=action)
+        self._start()
+        self.assertIn('Read "Pay now!" of "Acme Corp", color "0".', run.turn_id.prompt)
+        self.assertEqual(run.turn_id.taint, "record")
+        self.assertEqual(run.turn_id._said(), [self.assistant.system_prompt or ""])
+        plain = self._press(action=self._action(woow_instruction="Color {{ object.color }}?"))
+        self._start()
+        self.assertFalse(plain.turn_id.taint)
+
+    def test_a_placeholder_that_leads_nowhere_is_refused(self):
+        for text in (
+            "{{ object.nonsense }}",
+            "{{ object.name.x }}",
+            "{{ env.user }}",
+            "{{ object }}",
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValidationError, "is no field"):
+                self._action(woow_instruction=text)
+
+    def test_it_runs_as_a_person_and_never_as_the_system(self):
+        for user in (self.env.ref("base.user_root"), self.public, self.env["res.users"]):
+            with self.subTest(user.login), self.assertRaisesRegex(ValidationError, "active user"):
+                self._action(woow_run_as_id=user.id)
+
+    def test_what_cannot_start_is_a_row_that_says_why_and_the_trigger_goes_on(self):
+        leaver = new_test_user(self.env, "ai_leaver", groups="base.group_user")
+        gone = self.contact.copy()
+        cases = {
+            "deactivated": self._press(action=self._action(woow_run_as_id=leaver.id)),
+            "may not read": self._press(gone),
+            "archived": self._press(
+                action=self._action(woow_assistant_id=self.assistant.copy().id)
+            ),
+        }
+        leaver.active = False
+        gone.unlink()
+        cases["archived"].assistant_id.active = False
+        self._start()
+        for words, run in cases.items():
+            with self.subTest(words):
+                self.assertEqual((run.state, run.turn_id.id), ("refused", False))
+                self.assertIn(words, run.problem)
+        leaver.active = True
+        cases["deactivated"].action_retry()
+        self._start()
+        self.assertEqual(cases["deactivated"].state, "started")
+
+    def test_a_user_without_the_record_gets_nothing_of_it(self):
+        """The trigger's user may read the record; the one that the action runs as may not."""
+        self.env["ir.rule"].create(
+            {
+                "name": "Only own contacts",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "groups": [Command.link(self.env.ref("base.group_user").id)],
+                "domain_force": f"[('id', '!=', {self.contact.id})]",
+            }
+        )
+        run = self._press()
+        self._start()
+        self.assertEqual(run.state, "refused")
+        self.assertFalse(run.with_user(self.internal).record_label)
+
+    def test_a_rolled_back_trigger_has_no_run(self):
+        with self.assertRaises(ZeroDivisionError), self.env.cr.savepoint():
+            self._press()
+            raise ZeroDivisionError
+        self.assertFalse(self._runs())
+
+    def test_a_cron_runs_once_for_the_time_for_which_it_was_planned(self):
+        cron = self.env["ir.cron"].create(
+            {
+                "name": "Morning report",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "state": ASK,
+                "woow_assistant_id": self.assistant.id,
+                "woow_instruction": "Report.",
+                "woow_run_as_id": self.internal.id,
+                "woow_answer_to": "user",
+                "interval_number": 1,
+                "interval_type": "days",
+                "nextcall": fields.Datetime.now() - timedelta(minutes=1),
+            }
+        )
+        action = cron.ir_actions_server_id
+        for _again in range(2):
+            action.with_context(cron_id=cron.id).run()
+        self.assertEqual(len(self._runs(action)), 1)
+        cron.nextcall = fields.Datetime.now() - timedelta(seconds=10)
+        action.with_context(cron_id=cron.id).run()
+        self.assertEqual(len(self._runs(action)), 2)
+        self._start()
+        self.assertEqual(self._runs(action).turn_id.mapped("prompt"), ["Report.", "Report."])
+
+    def test_its_own_change_starts_no_run_and_a_chain_ends(self):
+        run = self._press()
+        self._start()
+        with db.written_by(run.turn_id.id):
+            self._press()
+        self.assertEqual(self._runs(), run)
+        others = [self._action(name=f"Chain {number}") for number in range(4)]
+        for action in others:
+            with db.written_by(run.turn_id.id):
+                run = self._press(action=action)
+            self._start()
+        self.assertEqual([self._runs(a).state for a in others], ["started"] * 3 + ["refused"])
+        self.assertIn("at most 3", run.problem)
+
+    def test_after_failures_in_a_row_the_action_is_switched_off_and_its_owner_told(self):
+        runs = self._press(self.env["res.partner"].create([{"name": f"C{n}"} for n in range(5)]))
+        self._start()
+        for run in runs[:4]:
+            self._end(run, "failed")
+        self.assertFalse(self.action.woow_is_off)
+        self._end(runs[4], "failed")
+        self.assertTrue(self.action.woow_is_off)
+        self.assertIn("last 5 runs", self.action.woow_off_sentence)
+        self.assertEqual(len(self.action.activity_ids), 1)
+        self._press(self.contact)
+        self.assertEqual(len(self._runs()), 5)
+        self.action.action_woow_switch_on()
+        self.assertFalse(self.action.activity_ids)
+        self._press(self.contact)
+        self.assertEqual(len(self._runs()), 6)
+
+    def test_a_flood_switches_the_action_off(self):
+        self.env["ir.config_parameter"].set_param("woow_paas_platform.runs_per_hour", "3")
+        self._press(self.env["res.partner"].create([{"name": f"C{n}"} for n in range(5)]))
+        self.assertEqual(len(self._runs()), 3)
+        self.assertIn("more than 3 times", self.action.woow_off_sentence)
+
+    def test_only_so_many_run_at_once_and_each_user_has_a_turn(self):
+        self.env["ir.config_parameter"].set_param("woow_paas_platform.runs_at_once", "2")
+        many = self._press(self.env["res.partner"].create([{"name": f"C{n}"} for n in range(3)]))
+        other = self._press(action=self._action(woow_run_as_id=self.admin.id))
+        self._start()
+        self.assertEqual(many.mapped("state"), ["started", "scheduled", "scheduled"])
+        self.assertEqual(other.state, "started")
+        self._end(many[0])
+        self._start()
+        self.assertEqual(many[1].state, "started")
+
+    def test_stop_and_try_again(self):
+        run = self._press()
+        run.with_user(self.internal).action_stop()
+        self.assertEqual(run.state, "stopped")
+        run.with_user(self.internal).action_retry()
+        self._start()
+        self.assertEqual(run.state, "started")
+        run.with_user(self.internal).action_stop()
+        self.assertEqual((run.state, run.turn_id.state), ("stopped", "stopped"))
+        first = run.turn_id
+        run.with_user(self.admin).action_retry()
+        self.assertEqual((run.state, run.turn_id.retry_of_id), ("started", first))
+        self._end(run)
+        self.assertEqual(run.state, "done")
+
+    def test_strangers_neither_see_nor_move_a_run(self):
+        run = self._press()
+        stranger = new_test_user(self.env, "ai_other", groups="base.group_user")
+        for user in (stranger, self.member, self.guest, self.public):
+            with self.subTest(user.login):
+                self.assertFalse(run.with_user(user).has_access("read"))
+                for method in ("action_stop", "action_retry"):
+                    with self.assertRaises(AccessError):
+                        getattr(run.with_user(user), method)()
+
+    def test_an_answer_that_fits_nowhere_is_told_and_the_turn_ends(self):
+        run = self._press()
+        self._start()
+        self.contact.unlink()
+        self._end(run)
+        self.assertEqual((run.state, run.turn_id.state), ("done", "done"))
+        self.assertIn("could not be put", run.problem)
+
+    def test_an_activity_is_planned_for_the_user(self):
+        run = self._press(action=self._action(woow_answer_to="activity"))
+        self._start()
+        self._end(run)
+        activity = self.contact.activity_ids
+        self.assertEqual((activity.user_id, activity.summary), (self.internal, "Check the contact"))
+        self.assertIn("All is well.", activity.note)
+
+    def test_decisions_wait_for_days(self):
+        run = self._press()
+        self._start()
+        turn = run.turn_id
+        turn.write({"state": "running"})
+        turn._begin_wait(confirm=3)
+        left = turn.waiting_until - fields.Datetime.now()
+        self.assertGreater(left, timedelta(hours=71))
+        self.assertEqual(run.turn_state, "waiting")
