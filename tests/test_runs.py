@@ -219,7 +219,7 @@ class TestRuns(RunCase):
         self.assertEqual(len(self.action.activity_ids), 1)
         self._press(self.contact)
         self.assertEqual(len(self._runs()), 5)
-        self.action.action_woow_switch_on()
+        self.action.woow_is_off = False
         self.assertFalse(self.action.activity_ids)
         self._press(self.contact)
         self.assertEqual(len(self._runs()), 6)

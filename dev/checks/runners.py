@@ -31,7 +31,16 @@ from dev.setup import chromium, daemons, environments, node, odoo_venv, venvs
 RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
 E2E_KINDS = ("mcp", "mcp2", "injection")  # environments of its servers
-APPLICATIONS = ("account", "base_automation", "crm", "hr", "project", "purchase", "sale_management", "sale_stock")
+APPLICATIONS = (
+    "account",
+    "base_automation",
+    "crm",
+    "hr",
+    "project",
+    "purchase",
+    "sale_management",
+    "sale_stock",
+)
 PLUGINS = ROOT / "dev/checks/plugins"
 ODOO_DATABASE = "woow_test"
 PARTS = 3  # of *odoo*, which keep two cores busy whichever of them ends first

@@ -97,6 +97,21 @@ class ResConfigSettings(models.TransientModel):
         "Decision Timeout (hours)",
         "Hours a tool call waits for a decision before it is denied.",
     )
+    woow_run_approval_hours = _limit(
+        "run_approval_hours",
+        "Decision Timeout of Runs (hours)",
+        "Hours a tool call of a run waits for a decision before it is denied.",
+    )
+    woow_runs_at_once = _limit(
+        "runs_at_once",
+        "Runs at a Time",
+        "Runs of server actions that are in progress at a time. Others wait, so that people's questions go first.",
+    )
+    woow_runs_per_hour = _limit(
+        "runs_per_hour",
+        "Runs per Hour",
+        "Runs of one server action within an hour, after which it switches itself off.",
+    )
     woow_mail_after_minutes = _limit(
         "mail_after_minutes",
         "Mail about Decisions (minutes)",

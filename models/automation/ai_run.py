@@ -92,6 +92,7 @@ class AiRun(models.Model):
     turn_state = fields.Selection(related="turn_id.state", string="Answer")
     error_sentence = fields.Char(related="turn_id.error_sentence")
     call_ids = fields.One2many(related="turn_id.call_ids")
+    call_count = fields.Integer(related="turn_id.call_count")
     tokens = fields.Integer(related="turn_id.tokens")
     duration_ms = fields.Integer(related="turn_id.duration_ms")
     ended_at = fields.Datetime(readonly=True)

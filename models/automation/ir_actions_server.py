@@ -48,9 +48,13 @@ class IrActionsServer(models.Model):
         default="note",
         help="What becomes of the answer, beside the conversation.",
     )
-    woow_is_off = fields.Boolean("Switched Off", readonly=True, copy=False)
+    woow_is_off = fields.Boolean(
+        "Switched Off",
+        copy=False,
+        help="The action switched itself off; it can be switched on again here.",
+    )
     woow_off_reason = sentences.SentenceField("Reason", readonly=True, copy=False)
-    woow_off_sentence = fields.Char(compute="_compute_woow_off_sentence")
+    woow_off_sentence = fields.Char("Why Switched Off", compute="_compute_woow_off_sentence")
     woow_run_count = fields.Integer("Runs", compute="_compute_woow_run_count")
 
     @api.depends("woow_off_reason")
@@ -213,14 +217,11 @@ class IrActionsServer(models.Model):
             user_id=owner.id,
         )
 
-    def action_woow_switch_on(self):
-        self.write({"woow_is_off": False, "woow_off_reason": False})
-        self.activity_unlink(["mail.mail_activity_data_warning"])
-
-    def action_woow_view_runs(self):
-        self.ensure_one()
-        action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_run_action")
-        return {**action, "domain": [("action_id", "=", self.id)], "context": {}}
+    def write(self, vals):
+        if vals.get("woow_is_off") is False:
+            vals = {**vals, "woow_off_reason": False}
+            self.filtered("woow_is_off").activity_unlink(["mail.mail_activity_data_warning"])
+        return super().write(vals)
 
     def _remove_ours(self):
         """The addon is uninstalled: remove the actions and what schedules them."""

@@ -52,10 +52,14 @@ class TestRunsOfAutomationRules(RehearsalCase):
         self.assertFalse(self._runs(rule))
         self.lead.stage_id = self.stage
         run = self._runs(rule)
-        self.assertEqual((run.res_model, run.res_id, run.state), ("crm.lead", self.lead.id, "scheduled"))
+        self.assertEqual(
+            (run.res_model, run.res_id, run.state), ("crm.lead", self.lead.id, "scheduled")
+        )
 
     def test_a_webhook_starts_one(self):
-        rule = self._rule("on_webhook", record_getter="model.env['crm.lead'].browse(payload.get('id'))")
+        rule = self._rule(
+            "on_webhook", record_getter="model.env['crm.lead'].browse(payload.get('id'))"
+        )
         rule._execute_webhook({"id": self.lead.id})
         self.assertEqual(self._runs(rule).res_id, self.lead.id)
 

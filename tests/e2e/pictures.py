@@ -115,6 +115,23 @@ def test_a_first_answer(scripted_llm, open_page):
     take(page, "chat", SHOP)
 
 
+def test_an_action_that_asks(odoo, open_page):
+    (partner,) = odoo.rpc("ir.model", "search", [("model", "=", "res.partner")])
+    values = {
+        "name": "Check new contacts",
+        "state": "woow_ask_assistant",
+        "model_id": partner,
+        "woow_assistant_id": odoo.rpc("ai.assistant", "search", [], limit=1)[0],
+        "woow_instruction": "Check the contact {{ object.name }} from {{ object.city }}.\n"
+        "Say what is missing, in two sentences.",
+    }
+    (action,) = odoo.rpc("ir.actions.server", "create", [values])
+    page = open_page("admin", f"/odoo/ai-actions/{action}")
+    expect(page.locator(".o_form_view")).to_contain_text("Runs As")
+    take(page, "admin-automation")
+    odoo.rpc("ir.actions.server", "unlink", [action])
+
+
 def test_what_a_user_sees(scripted_llm, open_page):
     question, both = "When is the tide in Keelung?", "Show me a picture and the weather."
     scripted_llm.script(

@@ -43,6 +43,14 @@ server.message_subscribe(partner.ids)
 server._tell_owners()
 env['ir.filters'].create({'name': 'Mine', 'model_id': server._name})
 env['ir.default'].set(server._name, 'trust_level', 'full')
+asks = {'name': 'Ask', 'state': 'woow_ask_assistant', 'model_id': env.ref('base.model_res_partner').id,
+    'woow_assistant_id': turn.assistant_id.id, 'woow_instruction': 'Look.', 'woow_answer_to': 'none',
+    'woow_run_as_id': env.ref('base.user_admin').id}
+action = env['ir.actions.server'].create(asks)
+action.create_action()
+action.with_context(active_model='res.partner', active_ids=partner.ids).run()
+action._switch_off('Too often.')
+env['ir.cron'].create({**asks, 'active': False})
 result = turn.id
 """
 # A key of another module's column whose name looks like one of ours.
@@ -97,7 +105,8 @@ def odoo(template):
 def uninstalled(odoo, template, _scripted_llm):
     """What was there before the addon came, and what is there when it has gone."""
     _scripted_llm.reset()
-    _scripted_llm.script(first("Hello", ANSWER), first("And you?", ANSWER), first("Again", ANSWER))
+    asked = ("Hello", "And you?", "Again", "Look.")
+    _scripted_llm.script(*(first(text, ANSWER) for text in asked))
     bare = testbed.without_addon(template).database
     for one in (odoo, odoo.beside):
         one.use_llm(_scripted_llm)

@@ -1,0 +1,158 @@
+"""Assistants that start without a person: a button, a schedule, and a decision that outlives the process."""
+
+from chat import calls, first, then
+from conftest import E2E_LOGS
+from playwright.sync_api import expect
+from test_records import use_partners
+from waiting import eventually
+
+ACTIONS = "ir.actions.server"
+RUNS = "woow_paas_platform.ai_run"
+
+
+def an_action(odoo, model=ACTIONS, **values):
+    """A server action, or a cron, that asks an assistant as the administrator.
+
+    :return: its id
+    """
+    (partner,) = odoo.rpc("ir.model", "search", [("model", "=", "res.partner")])
+    (admin,) = odoo.rpc("res.users", "search", [("login", "=", "admin")])
+    assistant = odoo.rpc("ai.assistant", "search", [], limit=1, order="id")[0]
+    values = {
+        "state": "woow_ask_assistant",
+        "model_id": partner,
+        "woow_assistant_id": assistant,
+        "woow_run_as_id": admin,
+        **values,
+    }
+    return odoo.rpc(model, "create", [values])[0]
+
+
+def ended(odoo, action, *states):
+    """The latest run of the action, once it is in one of these states."""
+
+    def found():
+        runs = odoo.rpc(
+            RUNS,
+            "search_read",
+            [("action_id", "=", action)],
+            ["state", "turn_state", "turn_id", "problem"],
+        )
+        return next((run for run in runs if run["state"] in states), None)
+
+    return eventually(found)
+
+
+def test_a_button_in_the_actions_menu(odoo, scripted_llm, page_of):
+    action = an_action(
+        odoo,
+        name="Check the contact",
+        woow_instruction="Check the contact {{ object.name }}.",
+        woow_answer_to="note",
+    )
+    odoo.rpc(ACTIONS, "create_action", [action])
+    (contact,) = odoo.rpc("res.partner", "create", [{"name": "Zebra Works"}])
+    scripted_llm.script(first("Check the contact", {"content": "Its **address** is missing."}))
+    page = page_of(odoo, "admin")
+    page.goto(f"/odoo/res.partner/{contact}")
+    page.locator(".o_cp_action_menus button:has(.fa-cog)").click()
+    page.get_by_role("menuitem", name="Check the contact").click()
+    expect(page.locator(".o_notification")).to_contain_text("The assistant starts soon.")
+    run = ended(odoo, action, "done")
+    page.reload()
+    note = page.locator(".o-mail-Message", has_text="Its address is missing.")
+    expect(note).to_be_visible()
+    page.screenshot(path=E2E_LOGS / "run_note.png")
+    page.goto(f"/odoo/action-woow_paas_platform.ai_run_action/{run['id']}")
+    expect(page.locator(".o_form_view")).to_contain_text("Zebra Works")
+    page.screenshot(path=E2E_LOGS / "run_form.png")
+    page.get_by_role("button", name="Open Chat").click()
+    expect(page.locator(".o_ai_chat_message_assistant")).to_contain_text("Its address is missing.")
+    page.screenshot(path=E2E_LOGS / "run_chat.png")
+    page.goto(f"/odoo/action-woow_paas_platform.ask_action_action/{action}")
+    expect(page.locator(".o_form_view")).to_contain_text("Runs As")
+    page.screenshot(path=E2E_LOGS / "run_action.png")
+    page.goto("/odoo/action-woow_paas_platform.ai_run_action")
+    page.screenshot(path=E2E_LOGS / "run_list.png")
+
+
+def test_a_schedule(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("Report of the morning", {"content": "Nothing happened."}))
+    cron = an_action(
+        odoo,
+        "ir.cron",
+        name="Morning report",
+        woow_instruction="Report of the morning.",
+        woow_answer_to="user",
+        interval_number=1,
+        interval_type="days",
+    )
+    ((action, _name),) = (
+        odoo.rpc("ir.cron", "read", [cron], ["ir_actions_server_id"])[0]["ir_actions_server_id"],
+    )
+    run = ended(odoo, action, "done")
+    chats = odoo.session("admin").get("/api/ai/conversations").json()["conversations"]
+    assert "Morning report" in [chat["name"] for chat in chats]
+    page = page_of(odoo, "admin")
+    page.goto(f"/odoo/ai-schedules/{cron}")
+    expect(page.locator(".o_form_view")).to_contain_text("Execute Every")
+    page.screenshot(path=E2E_LOGS / "run_cron.png")
+    page.locator("button", has_text="Runs").click()
+    expect(page.locator(".o_list_view")).to_contain_text("Morning report")
+    odoo.rpc("ir.cron", "unlink", [cron])
+    assert run["problem"] is False
+
+
+def test_a_decision_outlives_the_process_and_is_asked_again_when_the_record_has_changed(
+    new_odoo, scripted_llm
+):
+    odoo = new_odoo("runs")
+    use_partners(odoo, can_update=True)
+    (contact,) = odoo.rpc("res.partner", "create", [{"name": "Zebra Works", "city": "Graz"}])
+    change = {"model": "res.partner", "ids": [contact], "values": {"city": "Linz"}}
+    scripted_llm.script(
+        first("Move it", calls(("update_records", change))),
+        then("Move it", {"content": "It moved."}),
+    )
+    action = an_action(odoo, name="Move", woow_instruction="Move it.", woow_answer_to="note")
+    on = {"active_model": "res.partner", "active_ids": [contact]}
+    odoo.rpc(ACTIONS, "run", [action], context=on)
+
+    def asked():
+        """The run, and what its open question shows."""
+        (run,) = odoo.rpc(
+            RUNS,
+            "search_read",
+            [("action_id", "=", action)],
+            ["turn_state", "channel_id", "turn_id"],
+        )
+        if run["turn_state"] != "waiting":
+            return None
+        path = f"/api/ai/conversations/{run['channel_id'][0]}"
+        (question,) = odoo.session("admin").get(path).json()["turn"]["waiting_for"]
+        return run, question, str(question["rehearsal"])
+
+    run, question, shown = eventually(asked)
+    assert "Graz" in shown and "Linz" in shown
+    odoo.restart()
+    odoo.rpc("res.partner", "write", [contact], {"city": "Wien"})
+    path = f"/api/ai/turns/{run['turn_id'][0]}/decision"
+
+    def allow(question):
+        body = {
+            "id": question["id"],
+            "decision": "approve_once",
+            "shown": {question["id"]: question["review_hash"]},
+        }
+        answer = odoo.session("admin").post(path, json=body)
+        assert answer.is_success, answer.text
+
+    allow(question)
+    run, question, shown = eventually(
+        lambda: (now := asked()) and now[1]["review_hash"] != question["review_hash"] and now
+    )
+    assert "Wien" in shown and "Graz" not in shown
+    assert odoo.rpc("res.partner", "read", [contact], ["city"])[0]["city"] == "Wien"
+    allow(question)
+    ended(odoo, action, "done")
+    assert odoo.rpc("res.partner", "read", [contact], ["city"])[0]["city"] == "Linz"
