@@ -11,8 +11,9 @@ from ...runtime.web import client_line
 from ...runtime.web.api_error import ApiError
 from ...runtime.web.completion import Asked, Completion
 from ...services import text
+from ...services.openai_api import answer as answers
 from ...services.openai_api import question
-from ...services.openai_api.answer import Head
+from ...services.openai_api.answer import Answer, Head
 from ..chat import starting_a_turn, visible_service
 from .assistants import ROUTE, assistant_of, in_its_shape, model_name
 
@@ -31,19 +32,19 @@ class OpenAiCompletionsController(http.Controller):
         )
         with starting_a_turn():
             turn = channel._ask(Question(asked.prompt, client_messages=list(asked.earlier)))
+        head = Head(f"chatcmpl-{turn.id}", int(time.time()), model_name(assistant))
+        # sudo: ai.assistant - a switch, not shown
+        answer = Answer(is_held=assistant.sudo().is_grounded and asked.is_stream)
         return Completion(
             Asked(
                 dbname=request.db,
                 uid=request.env.uid,
                 lang=request.env.lang,
                 turn_id=turn.id,
-                head=Head(f"chatcmpl-{turn.id}", int(time.time()), model_name(assistant)),
                 to_decide=_where_to_decide(channel),
-                # sudo: ai.assistant - a switch, not shown
-                is_held=assistant.sudo().is_grounded,
                 is_stream=asked.is_stream,
-                has_usage=asked.has_usage,
             ),
+            answers.Completion(head, answer, has_usage=asked.has_usage),
             client_line.connection(),
             in_its_shape,
         )

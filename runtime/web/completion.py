@@ -1,4 +1,4 @@
-"""Response of a chat completion: waits for a turn, which runs elsewhere, and says what it says.
+"""Response to a program that asks an assistant: waits for a turn, which runs elsewhere, and says what it says.
 
 The turn is committed before WSGI iterates the response. The request keeps its thread, without a cursor; in threaded and
 prefork servers it takes one of its user's slots. A turn that nobody reads to the end is stopped.
@@ -8,14 +8,13 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from odoo.http import Response
 
 from ...services.openai_api import answer as wire
-from ...services.openai_api.answer import Answer, Head
 from ...tools.sentences import Reader
 from .. import process
 from ..turns import listeners, streams
@@ -29,23 +28,39 @@ LOOK = 1.0  # s after which it is looked again whether the client is there
 KEEPALIVES = 10  # such times without an event between two comments, for proxies that close a silent connection
 
 
+class Reply(Protocol):
+    """Answer to a program in the words of its API.
+
+    :ivar ending: "" while the turn goes on, then `done`, `asks` or `failed`
+    :ivar error: ``(code, sentence)`` of a turn that failed
+    """
+
+    @property
+    def ending(self) -> str: ...
+    @property
+    def error(self) -> tuple[str, str] | None: ...
+
+    def begin(self) -> Iterable[bytes]: ...
+    def hear(self, event: dict[str, Any]) -> Iterable[bytes]: ...
+    def ask(self, sentence: str) -> Iterable[bytes]: ...
+    def end(self) -> Iterable[bytes]: ...
+    def fail(self, body: dict[str, Any]) -> Iterable[bytes]: ...
+    def whole(self) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A turn that a program waits for.
 
     :ivar to_decide: sentence for a user who has to decide, with the address where
-    :ivar is_held: see `Answer`
     """
 
     dbname: str
     uid: int
     lang: str | None
     turn_id: int
-    head: Head
     to_decide: str
-    is_held: bool
     is_stream: bool
-    has_usage: bool
 
     def stop(self) -> None:
         try:
@@ -56,18 +71,27 @@ class Asked:
 
 class Completion(Response):
     """
+    :param reply: hears the turn and is what the client gets
     :param fail: gives the headers and the body of an `ApiError`
     """
 
     headers: Any  # Odoo passes it on to werkzeug's
 
-    def __init__(self, asked: Asked, connection, fail: Callable[[ApiError], tuple[dict, dict]]):
+    def __init__(
+        self,
+        asked: Asked,
+        reply: Reply,
+        connection,
+        fail: Callable[[ApiError], tuple[dict, dict]],
+    ):
         kind = "text/event-stream" if asked.is_stream else "application/json"
         headers = {"Content-Type": f"{kind}; charset=utf-8", "Cache-Control": "no-store"}
         super().__init__(headers=headers | {"X-Accel-Buffering": "no"}, direct_passthrough=True)
         self._asked = asked
+        self._reply = reply
         self._connection = connection
         self._fail = fail
+        self._error: tuple[str, str] | None = None
 
     def __call__(self, environ, start_response):
         asked, holding = self._asked, contextlib.ExitStack()
@@ -86,33 +110,27 @@ class Completion(Response):
         return super().__call__(environ, start_response)  # pyright: ignore[reportCallIssue] passed on, too
 
     def _wait(self):
-        answer = Answer()
-        with contextlib.closing(self._heard(answer)) as heard:
-            for _text in heard:
+        with contextlib.closing(self._heard()) as heard:
+            for _part in heard:
                 pass
-        if answer.error:
-            self._refuse(_error(answer))
+        if error := self._failure():
+            self._refuse(error)
         else:
-            self.data = json.dumps(self._asked.head.completion(answer), ensure_ascii=False)
+            self.data = json.dumps(self._reply.whole(), ensure_ascii=False)
 
     def _stream(self, holding) -> Iterator[bytes]:
-        head, answer = self._asked.head, Answer(is_held=self._asked.is_held)
-        with holding, contextlib.closing(self._heard(answer)) as heard:
-            yield head.chunk({"role": "assistant", "content": ""})
-            for text in heard:
-                yield head.chunk({"content": text}) if text else wire.KEEPALIVE
-            if answer.error:
-                _headers, body = self._fail(_error(answer))
-                yield wire.sse(body)
-                return
-            yield head.chunk({}, is_last=True)
-            if self._asked.has_usage:
-                yield head.usage_chunk(answer)
-            yield wire.DONE
+        with holding, contextlib.closing(self._heard()) as heard:
+            yield from self._reply.begin()
+            yield from heard
+            if error := self._failure():
+                _headers, body = self._fail(error)
+                yield from self._reply.fail(body)
+            else:
+                yield from self._reply.end()
 
-    def _heard(self, answer: Answer) -> Generator[str]:
-        """Text of the answer as it comes, "" after a long silence; stops a turn that has not come to its end."""
-        asked, looks, looked = self._asked, 0, time.monotonic()
+    def _heard(self) -> Generator[bytes]:
+        """Parts of the answer as they come, a comment after a long silence; stops a turn that has not ended."""
+        asked, reply, looks, looked = self._asked, self._reply, 0, time.monotonic()
         until = time.monotonic() + (LONGEST if process.is_evented() else at_most(LONGEST))
         events = streams.follow(
             asked.dbname,
@@ -130,22 +148,28 @@ class Completion(Response):
                         if client_line.is_closed(self._connection):
                             break
                     if event:
-                        if text := answer.hear(_payload(event)):
+                        for part in reply.hear(_payload(event)):
                             looks = 0
-                            yield text
-                        if answer.ending:
+                            yield part
+                        if reply.ending:
                             break
                     elif (looks := looks + 1) % KEEPALIVES == 0:
-                        yield ""
-            if answer.ending == "asks":
-                yield answer.add(asked.to_decide)
+                        yield wire.KEEPALIVE
+            if reply.ending == "asks":
+                yield from reply.ask(asked.to_decide)
         except ConnectionError as error:
-            answer.error = ("busy", str(error))
+            self._error = ("busy", str(error))
         finally:
-            if not answer.ending:
+            if not reply.ending:
                 asked.stop()
-        if not answer.ending and not answer.error:
-            answer.error = ("timeout", "The answer took too long and was stopped.")
+        if not reply.ending and not self._error:
+            self._error = ("timeout", "The answer took too long and was stopped.")
+
+    def _failure(self) -> ApiError | None:
+        if not (found := self._error or self._reply.error):
+            return None
+        code, sentence = found
+        return ApiError({"timeout": 504, "busy": 503}.get(code, 502), code, sentence)
 
     def _refuse(self, error: ApiError) -> None:
         headers, body = self._fail(error)
@@ -156,8 +180,3 @@ class Completion(Response):
 
 def _payload(event) -> dict:
     return json.loads(event.frame.partition(b"\ndata: ")[2])
-
-
-def _error(answer: Answer) -> ApiError:
-    code, sentence = answer.error or ("", "")
-    return ApiError({"timeout": 504, "busy": 503}.get(code, 502), code, sentence)

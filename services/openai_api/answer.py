@@ -4,7 +4,7 @@ https://platform.openai.com/docs/api-reference/chat/streaming
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,6 +112,52 @@ class Head:
             "choices": choices,
             **more,
         }
+
+
+class Completion:
+    """Chat completion of one turn, as the parts of a stream or as a whole.
+
+    :param answer: hears the turn
+    :param has_usage: whether a stream ends with the numbers of tokens
+    """
+
+    def __init__(self, head: Head, answer: Answer, *, has_usage: bool = False) -> None:
+        self._head = head
+        self._answer = answer
+        self._has_usage = has_usage
+
+    @property
+    def ending(self) -> str:
+        return self._answer.ending
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        return self._answer.error
+
+    def begin(self) -> Iterator[bytes]:
+        yield self._head.chunk({"role": "assistant", "content": ""})
+
+    def hear(self, event: Mapping[str, Any]) -> Iterator[bytes]:
+        if text := self._answer.hear(event):
+            yield self._head.chunk({"content": text})
+
+    def ask(self, sentence: str) -> Iterator[bytes]:
+        """Say that the turn waits for a decision."""
+        yield self._head.chunk({"content": self._answer.add(sentence)})
+
+    def end(self) -> Iterator[bytes]:
+        yield self._head.chunk({}, is_last=True)
+        if self._has_usage:
+            yield self._head.usage_chunk(self._answer)
+        yield DONE
+
+    def fail(self, body: Mapping[str, Any]) -> Iterator[bytes]:
+        """:param body: as of `error_body`"""
+        yield sse(body)
+
+    def whole(self) -> dict[str, Any]:
+        """Body of an answer that is not streamed."""
+        return self._head.completion(self._answer)
 
 
 def error_body(
