@@ -48,6 +48,7 @@ from . import test_oauth_server
 from . import test_old_python
 from . import test_one_decision
 from . import test_openai_api
+from . import test_openai_responses
 from . import test_outages
 from . import test_overview
 from . import test_page_language

@@ -32,6 +32,7 @@ WAITS = {
     "/api/mcp/tools/<int:tool_id>/try",
     "/mcp",  # tells it as the result of the call, see test_gateway
     "/v1/chat/completions",  # see test_openai_api
+    "/v1/responses",
     f"{CHAT}/attachments",
     f"{CHAT}/command",
     f"{CHAT}/complete",
@@ -131,6 +132,8 @@ IMMEDIATE = {
     "/my/services/<int:service_id>/members/<int:access_id>/remove",
     "/v1/models",
     "/v1/models/<string:model>",
+    "/v1/responses/<string:response_id>",
+    "/v1/responses/<string:response_id>/cancel",
     "/woow/oauth/authorize",
     "/woow/oauth/register",
     "/woow/oauth/revoke",
@@ -307,7 +310,8 @@ class TestEntrances(RecallData, AiHttpCase):
             },
             f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools/<path:tool_name>/call": {},
         }
-        elsewhere = {path for path in WAITS if "/oauth/" in path} | {"/mcp", "/v1/chat/completions"}
+        elsewhere = {path for path in WAITS if "/oauth/" in path or path.startswith("/v1/")}
+        elsewhere.add("/mcp")
         self.assertEqual(WAITS - bodies.keys(), elsewhere)
         self.plan.approval_policy = "auto"
         self.env.flush_all()

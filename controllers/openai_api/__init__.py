@@ -1,2 +1,3 @@
 from . import assistants
 from . import completions
+from . import responses

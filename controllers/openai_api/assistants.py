@@ -51,7 +51,7 @@ def in_its_shape(error):
 def model_name(assistant):
     """Id of the assistant as a model: the number that counts, and its name for people."""
     slug = request.env["ir.http"]._slugify(assistant.name or "", max_length=60)
-    return f"{PREFIX}{assistant.id}-{slug}".rstrip("-")
+    return f"{PREFIX}{assistant.id or 0}-{slug}".rstrip("-")
 
 
 def assistant_of(model):

@@ -189,6 +189,17 @@ class DiscussChannel(models.Model):
         # sudo: discuss.channel - people may not delete channels, but their own conversation
         self.sudo().unlink()
 
+    def _forget_response(self, turn):
+        """No program finds this answer any more; with the last one of the conversation, that is deleted.
+
+        :raises UserError: it is still being written
+        """
+        # sudo: ai_turn, discuss.channel - people have no write access; the caller's own turn and conversation
+        channel = self.sudo()
+        turn.sudo().is_response = False
+        if not channel.woow_turn_ids.filtered("is_response"):
+            channel._delete_ai_conversation()
+
     # ------------------------------------------------------------ turns
 
     def _running_turn(self):

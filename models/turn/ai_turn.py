@@ -87,6 +87,11 @@ class AiTurn(models.Model):
         readonly=True,
         help="Earlier messages and instructions that a program sent with the question.",
     )
+    is_response = fields.Boolean(
+        "Found by Programs",
+        readonly=True,
+        help="A program can read the answer by its ID and ask on (Responses API).",
+    )
     prompt_server = fields.Char(
         "Prompt of", readonly=True, help="Name of the MCP server whose prompt the question is."
     )
@@ -451,6 +456,7 @@ class AiTurn(models.Model):
                 "client_messages": question.client_messages or False,
                 "foreign_name": question.foreign_name or False,
                 "is_unattended": question.is_unattended,
+                "is_response": question.is_response,
                 "steers": question.steers and not question.attachments and not question.mentions,
                 "version_of_id": question.edits
                 and (question.edits.version_of_id or question.edits).id,
@@ -644,6 +650,21 @@ class AiTurn(models.Model):
         Turn.search([*of_channel, ("hidden", "=", 0), ("message_id", ">=", message_id)]).hidden = (
             last + 1
         )
+
+    def _show_to_here(self):
+        """Hide what followed this turn, so that the next question goes on from it."""
+        self.ensure_one()
+        later = self.search(
+            [
+                ("channel_id", "=", self.channel_id.id),
+                ("hidden", "=", 0),
+                ("message_id", ">", self.message_id.id),
+            ],
+            order="message_id",
+            limit=1,
+        )
+        if later:
+            self._leave_branch(later.message_id.id)
 
     # ------------------------------------------------------------ the log
 

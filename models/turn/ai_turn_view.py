@@ -5,7 +5,7 @@ from odoo import api, fields, models
 from odoo.addons.mail.tools.discuss import Store
 from odoo.tools import SQL, formatLang, html2plaintext, html_escape
 
-from ...services import text
+from ...services import events, text
 from ...services.errors import LlmError
 from ...services.llm import files, thinking
 from ...services.render import markdown
@@ -134,6 +134,77 @@ class AiTurn(models.Model):
         return self.env._(
             "%(count)s earlier messages summed up: about %(before)s → %(after)s tokens", **numbers
         )
+
+    # ------------------------------------------------------------ responses, for programs
+
+    @api.model
+    def _of_response(self, turn_id):
+        """The caller's turn that a program finds by its response; empty without one."""
+        mine = [("id", "=", turn_id), ("user_id", "=", self.env.uid), ("is_response", "=", True)]
+        return self.search(mine)
+
+    def _response_before(self):
+        """The response that this one goes on from; empty without one."""
+        return self._earlier_turns()[:1].filtered("is_response")
+
+    def _asked_about(self):
+        """`tool_call` events, by id, of the calls that the person was asked about."""
+        return {call.call_id: call._call_event() for call in self.call_ids if call.approval}
+
+    def _decided_at(self, calls):
+        """Place in the turn from which it has gone on when these calls were decided.
+
+        :return: (step of the turn, number of the event that told of the wait), None where the events are gone
+        """
+        transcript = self._transcripts()[self.id]
+        ids = set(calls.mapped("call_id"))
+        said = [m for m in transcript.get("messages", ()) if m["role"] == "assistant"]
+        step = next(
+            n for n, m in enumerate(said, 1) if ids & {c["id"] for c in m.get("tool_calls") or ()}
+        )
+        ((seq,),) = self.env.execute_query(
+            SQL(
+                """
+                SELECT MIN(seq) FROM woow_paas_platform_ai_turn_event
+                 WHERE turn_id = %(turn)s
+                   AND payload->>'type' = 'state' AND payload->>'state' = 'waiting'
+                   AND seq > (
+                        SELECT MAX(seq) FROM woow_paas_platform_ai_turn_event
+                         WHERE turn_id = %(turn)s AND payload->>'type' = 'approval_required'
+                           AND payload->>'id' = ANY(%(calls)s))
+                """,
+                turn=self.id,
+                calls=[*ids],
+            )
+        )
+        return seq and (step, seq)
+
+    def _events_from(self, step):
+        """Texts and calls of the turn from this step on, as the events of a stream.
+
+        They are made of what is kept after the log; calls of the step before belong to it if the person was asked.
+        """
+        calls = {call.call_id: call for call in self._calls_with_taken_over()}
+        transcript, told = self._transcripts()[self.id], []
+        said = [m for m in transcript.get("messages", ()) if m["role"] == "assistant"]
+        for number, message in enumerate(said):
+            if number >= step and message["content"]:
+                told.append(events.text(message["content"], number))
+            for asked in message.get("tool_calls") or ():
+                call = calls.get(asked["id"])
+                is_told = number >= step or (number == step - 1 and call and call.approval)
+                if call and call.outcome and is_told:
+                    told += [call._call_event(), call._result_event()]
+        cut = {aside["step"] for aside in transcript.get("asides", ()) if _is_cut(aside)}
+        if said and len(said) in cut:
+            told.append(events.notice("answer_cut", ""))
+        if self.usage:
+            told.append(events.usage(self.usage))
+        if self.state in FINAL_STATES:
+            told.append(self._final_event())
+        elif self.state == "waiting":
+            told += [*self._waiting_for(), events.state("waiting")]
+        return told
 
     # ------------------------------------------------------------ timeline
 
@@ -456,6 +527,11 @@ class AiTurn(models.Model):
             "tokens",
             "user_id",
         }
+
+
+def _is_cut(aside):
+    """True if the answer of the step before has reached the maximum of the provider."""
+    return aside["event"].get("code") == "answer_cut"
 
 
 def _thinking(text, ms):

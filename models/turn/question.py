@@ -22,6 +22,7 @@ class Question:
     :param client_messages: what a program says went before, see `services.openai_api.question.ChatRequest`
     :param foreign_name: name of a record whose words stand in `content`
     :param is_unattended: asked by an action, so that nobody waits for the answer
+    :param is_response: a program may find the answer by its id and go on from it
     :param in_browser: asked on a page, whose person is told of the answer; programs tell nobody what they have read
     """
 
@@ -39,3 +40,4 @@ class Question:
     foreign_name: str | None = None
     is_unattended: bool = False
     in_browser: bool = False
+    is_response: bool = False

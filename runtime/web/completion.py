@@ -52,6 +52,8 @@ class Reply(Protocol):
 class Asked:
     """A turn that a program waits for.
 
+    :ivar after: number of the event after which the answer begins
+    :ivar is_background: the turn goes on when the client has left
     :ivar to_decide: sentence for a user who has to decide, with the address where
     """
 
@@ -61,8 +63,12 @@ class Asked:
     turn_id: int
     to_decide: str
     is_stream: bool
+    after: int = 0
+    is_background: bool = False
 
     def stop(self) -> None:
+        if self.is_background:
+            return
         try:
             process.store(self.dbname).request_stop(self.turn_id)
         except Exception as error:  # its client has gone: nobody else can be told
@@ -135,7 +141,7 @@ class Completion(Response):
         events = streams.follow(
             asked.dbname,
             asked.turn_id,
-            0,
+            asked.after,
             asked.uid,
             lambda: max(0.0, until - time.monotonic()),
             LOOK,

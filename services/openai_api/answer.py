@@ -138,6 +138,7 @@ class Completion:
         yield self._head.chunk({"role": "assistant", "content": ""})
 
     def hear(self, event: Mapping[str, Any]) -> Iterator[bytes]:
+        """Take in the next `event` of the turn."""
         if text := self._answer.hear(event):
             yield self._head.chunk({"content": text})
 

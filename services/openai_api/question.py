@@ -3,7 +3,7 @@
 https://platform.openai.com/docs/api-reference/chat/create
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,42 +61,69 @@ def read(body: Mapping[str, Any]) -> ChatRequest:
     >>> read({"model": "helper-1", "messages": [{"role": "user", "content": "Hello"}]}).prompt
     'Hello'
     """
-    model = body.get("model")
-    if not isinstance(model, str) or not model:
-        raise BadRequest("“model” must be the id of an assistant, see GET /v1/models.", "model")
+    model = model_of(body)
     _check_options(body)
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise BadRequest("“messages” must be a list of at least one message.", "messages")
-    if len(messages) > MAX_MESSAGES:
-        raise BadRequest(
-            f"At most {MAX_MESSAGES} messages can be sent.", "messages", "too_many_messages"
-        )
-    said = [_message(message, f"messages[{n}]") for n, message in enumerate(messages)]
-    if sum(len(message["content"]) for message in said) > MAX_CHARS:
-        raise BadRequest(
-            f"The messages can have at most {MAX_CHARS} characters.", "messages", "string_too_long"
-        )
-    *earlier, last = said
-    if last["role"] != "user" or not last["content"].strip():
-        raise BadRequest("The last message must be one of the user, with text.", "messages")
+    said = [message(one, f"messages[{n}]") for n, one in enumerate(listed(body, "messages"))]
+    prompt, earlier = asked_last(said, "messages")
     stream_options = body.get("stream_options")
     if not isinstance(stream_options, dict | None):
         raise BadRequest("“stream_options” must be an object.", "stream_options")
     return ChatRequest(
         model=model,
-        prompt=last["content"].strip(),
-        earlier=tuple(message for message in earlier if message["content"].strip()),
-        is_stream=_flag(body, "stream"),
-        has_usage=_flag(stream_options or {}, "include_usage"),
-        service=_service(body),
+        prompt=prompt,
+        earlier=earlier,
+        is_stream=flag(body, "stream"),
+        has_usage=flag(stream_options or {}, "include_usage"),
+        service=service(body),
     )
 
 
-def _check_options(body):
-    for name, sentence in REFUSED.items():
+def model_of(body: Mapping[str, Any]) -> str:
+    """Name of the assistant that is asked, from the `body` of a request."""
+    model = body.get("model")
+    if not isinstance(model, str) or not model:
+        raise BadRequest("“model” must be the id of an assistant, see GET /v1/models.", "model")
+    return model
+
+
+def listed(body: Mapping[str, Any], name: str) -> list[Any]:
+    """List of messages in the field `name` of the `body`, neither empty nor too long."""
+    messages = body.get(name)
+    if not isinstance(messages, list) or not messages:
+        raise BadRequest(f"“{name}” must be a list of at least one message.", name)
+    if len(messages) > MAX_MESSAGES:
+        raise BadRequest(f"At most {MAX_MESSAGES} messages can be sent.", name, "too_many_messages")
+    return messages
+
+
+def asked_last(said: Sequence[dict[str, str]], name: str) -> tuple[str, tuple[dict[str, str], ...]]:
+    """Split what the client sends into the question and the messages before it.
+
+    :param said: messages as of `message`, the question last
+    :param name: of the field that has them
+    """
+    if sum(len(one["content"]) for one in said) > MAX_CHARS:
+        raise BadRequest(
+            f"The messages can have at most {MAX_CHARS} characters.", name, "string_too_long"
+        )
+    *earlier, last = said
+    if last["role"] != "user" or not last["content"].strip():
+        raise BadRequest("The last message must be one of the user, with text.", name)
+    return last["content"].strip(), tuple(one for one in earlier if one["content"].strip())
+
+
+def refuse(body: Mapping[str, Any], refused: Mapping[str, str]) -> None:
+    """Refuse fields that change what an answer is.
+
+    :param refused: a sentence for each
+    """
+    for name, sentence in refused.items():
         if body.get(name):
             raise BadRequest(sentence, name, "unsupported_parameter")
+
+
+def _check_options(body):
+    refuse(body, REFUSED)
     if body.get("n") not in (None, 1):
         raise BadRequest("Only one answer is given: leave out “n”.", "n", "unsupported_value")
     if body.get("modalities") not in (None, ["text"]):
@@ -108,21 +135,24 @@ def _check_options(body):
         )
 
 
-def _message(message, param):
-    if not isinstance(message, dict):
+def message(sent: Any, param: str) -> dict[str, str]:
+    """Message of a client as ``{"role", "content"}``, with the roles system, user and assistant.
+
+    :param param: place of the message in the request
+    """
+    if not isinstance(sent, dict):
         raise BadRequest("Each message must be an object.", param)
-    role = message.get("role")
+    role = sent.get("role")
     if role not in ROLES:
         raise BadRequest(f"The role must be one of {', '.join(ROLES)}.", f"{param}.role")
-    if message.get("tool_calls") or message.get("function_call"):
+    if sent.get("tool_calls") or sent.get("function_call"):
         raise BadRequest(
             "Messages with calls of a client's tools cannot be used.", param, "unsupported_value"
         )
-    said = {
+    return {
         "role": "system" if role in SYSTEM else role,
-        "content": _text(message.get("content"), param),
+        "content": _text(sent.get("content"), param),
     }
-    return said
 
 
 def _text(content, param):
@@ -145,15 +175,16 @@ def _text(content, param):
     return "\n".join(texts)
 
 
-def _flag(values, name):
+def flag(values: Mapping[str, Any], name: str, default: bool = False) -> bool:
+    """Switch `name` among the `values`, `default` where it is left out."""
     value = values.get(name)
     if not isinstance(value, bool | None):
         raise BadRequest(f"“{name}” must be true or false.", name)
-    return bool(value)
+    return default if value is None else value
 
 
-def _service(body):
-    """The cloud service that the client names in its metadata, whose values are text."""
+def service(body: Mapping[str, Any]) -> int | None:
+    """Id of the cloud service that the client names in the metadata of the `body`, whose values are text."""
     metadata = body.get("metadata")
     if not isinstance(metadata, dict | None):
         raise BadRequest("“metadata” must be an object.", "metadata")

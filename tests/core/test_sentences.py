@@ -204,6 +204,7 @@ NOT_FOR_PEOPLE = {
         "llm/transcript.py",
         "oauth_server/exchange.py",
         "openai_api/question.py",
+        "openai_api/response_question.py",
         "oauth_server/parameters.py",
         "oauth_server/registration.py",
         "sandbox/bubblewrap.py",
