@@ -13,6 +13,7 @@ from ..runtime.turns.listener import FINAL, Event, frame
 from ..runtime.web import completion, slots
 from ..services import events
 from .common import AiHttpCase, retention
+from ..tools import limits
 
 PATH = "/v1/chat/completions"
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -267,10 +268,33 @@ class TestOpenAiApi(OpenAiCase):
         days = timedelta(days=181)
         self.env.flush_all()
         self.env.cr.execute(
-            "UPDATE discuss_channel SET create_date = create_date - %s WHERE id = ANY(%s)",
+            "UPDATE discuss_channel SET last_interest_dt = last_interest_dt - %s WHERE id = ANY(%s)",
             [days, (old | open_).channel_id.ids],
         )
         chat = self._conversation(self.member)
         retention(self.env)
         self.assertEqual((old | new | open_).exists(), new | open_)
         self.assertTrue(chat.exists())
+
+    def test_the_least_recently_used_conversations_make_room(self):
+        one, two, open_ = (self._turn_of() for _ in range(3))
+        (one | two).write({"state": "done", "ended_at": fields.Datetime.now()})
+        chat = self._conversation(self.member)
+        self.env.flush_all()
+        for hours, turn in enumerate((two, one, open_), 1):
+            self.env.cr.execute(
+                "UPDATE discuss_channel SET last_interest_dt = last_interest_dt - %s WHERE id = %s",
+                [timedelta(hours=hours), turn.channel_id.id],
+            )
+        self.env["ir.config_parameter"].sudo().set_param(
+            f"{limits.PREFIX}max_program_conversations_per_person", 3
+        )
+        self.env.flush_all()
+        new = self._turn_of()
+        self.assertEqual((one | two | open_ | new).exists(), one | two | open_ | new)
+        newest = self._turn_of()
+        kept = (one | two | open_ | new | newest).exists()
+        self.assertEqual(kept, two | open_ | new | newest, "what is under way stays, too")
+        self.assertTrue(chat.exists())
+        self.assertEqual(self._complete(key=self._client_key(self.stranger))[0], 200)
+        self.assertTrue(two.exists(), "each user has as many")

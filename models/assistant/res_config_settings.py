@@ -61,6 +61,12 @@ class ResConfigSettings(models.TransientModel):
         "Conversations per Person",
         "Maximum number of conversations with assistants per person.",
     )
+    woow_max_program_conversations_per_person = _limit(
+        "max_program_conversations_per_person",
+        "Conversations of Programs per Person",
+        "Maximum number of conversations that one person's programs have through the OpenAI-compatible API. "
+        "Beyond it, the least recently used ones are deleted.",
+    )
     woow_max_files_per_person = _limit(
         "max_files_per_person",
         "Files per Person",

@@ -46,7 +46,9 @@ class DiscussChannel(models.Model):
         help="A server action has asked the question. The chat and Discuss do not list the conversation.",
     )
 
-    _woow_of_programs = models.Index("(create_date) WHERE woow_is_of_program OR woow_is_of_run")
+    _woow_of_programs = models.Index(
+        "(woow_user_id, last_interest_dt) WHERE woow_is_of_program OR woow_is_of_run"
+    )
 
     def _about(self, user):
         """The record that the conversation is about, with this person's rights; None without them."""

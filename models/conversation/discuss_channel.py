@@ -28,6 +28,7 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
     }
 )
 NEVER_PINNED = datetime(9000, 1, 1)  # Discuss pins what is younger than the moment it was unpinned
+DELETED_AT_ONCE = 10  # conversations of programs that make room for a new one
 MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
 
 
@@ -112,12 +113,14 @@ class DiscussChannel(models.Model):
         """The one way to make a conversation of the current user.
 
         :param record: what it is about; its actions are offered beside the assistant's tools
-        :param is_of_program: one question of a program, which nothing lists
+        :param is_of_program: asked by a program; nothing lists it
         :param is_of_run: asked by a server action, which nothing lists but its runs
         :raises Refusal: the user has as many as one person may
         :raises AccessError: the user may not use the assistant, the cloud service or the record
         """
         is_listed = not (is_of_program or is_of_run)
+        if is_of_program:
+            self._make_room_for_program()
         if is_listed:
             self._check_conversation_count()
         assistant.check_access("read")
@@ -405,6 +408,32 @@ class DiscussChannel(models.Model):
                 ),
                 "too_many_conversations",
             )
+
+    @api.model
+    def _make_room_for_program(self):
+        """Delete what the caller's programs have used longest ago, where they have as many as one person may."""
+        self.env["discuss.channel"].flush_model()
+        self.env.cr.execute(
+            """
+            SELECT c.id
+              FROM (SELECT id FROM discuss_channel
+                     WHERE woow_is_of_program AND woow_user_id = %s
+                     ORDER BY last_interest_dt DESC, id DESC
+                    OFFSET %s LIMIT %s) AS old
+              JOIN discuss_channel c ON c.id = old.id
+             WHERE NOT EXISTS (
+                    SELECT 1 FROM woow_paas_platform_ai_turn t
+                     WHERE t.channel_id = c.id AND t.ended_at IS NULL)
+               FOR UPDATE OF c SKIP LOCKED
+            """,
+            [
+                self.env.uid,
+                limits.get(self.env, "max_program_conversations_per_person") - 1,
+                DELETED_AT_ONCE,
+            ],
+        )
+        # sudo: discuss.channel - people may not delete channels; these are the caller's own
+        self.sudo().browse(row[0] for row in self.env.cr.fetchall()).unlink()
 
     def _check_room(self, content):
         """

@@ -88,9 +88,9 @@ class AiTurn(models.Model):
         help="Earlier messages and instructions that a program sent with the question.",
     )
     is_response = fields.Boolean(
-        "Found by Programs",
+        "Stored Response",
         readonly=True,
-        help="A program can read the answer by its ID and ask on (Responses API).",
+        help="A program can read the answer by its ID and continue from it (Responses API).",
     )
     prompt_server = fields.Char(
         "Prompt of", readonly=True, help="Name of the MCP server whose prompt the question is."
@@ -1241,7 +1241,7 @@ class AiTurn(models.Model):
 
     @api.model
     def _prune_unlisted(self, limit):
-        """Delete conversations of programs and runs when the results of their calls would go.
+        """Delete conversations of programs and runs that were last used when results of calls go.
 
         :return: the number of conversations that were removed
         """
@@ -1249,7 +1249,7 @@ class AiTurn(models.Model):
             """
             SELECT c.id FROM discuss_channel c
              WHERE (c.woow_is_of_program OR c.woow_is_of_run)
-               AND c.create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
+               AND c.last_interest_dt < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
                AND NOT EXISTS (
                     SELECT 1 FROM woow_paas_platform_ai_turn t
                      WHERE t.channel_id = c.id AND t.ended_at IS NULL)
