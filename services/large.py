@@ -29,7 +29,9 @@ _PIECE = 64 * 1024  # bytes that are looked at in one go
 # mallopt(3): as Odoo has it in a threaded server; bytes of a block that goes back to the system when it is free
 _MALLOC = {"MALLOC_ARENA_MAX": (-8, 2), "MALLOC_MMAP_THRESHOLD_": (-3, 256 * 1024)}
 
-_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
+_BASE64 = (
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-:;,"  # also as data URL
+)
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -1,5 +1,6 @@
 """Assistants as models of the OpenAI API, from outside: who reaches which, and what their turns are told."""
 
+import base64
 import contextlib
 import json
 from datetime import timedelta
@@ -12,10 +13,11 @@ from ..runtime.turns import streams
 from ..runtime.turns.listener import FINAL, Event, frame
 from ..runtime.web import completion, slots
 from ..services import events
-from .common import AiHttpCase, retention
 from ..tools import limits
+from .common import AiHttpCase, retention
 
 PATH = "/v1/chat/completions"
+PNG = b"\x89PNG\r\n\x1a\n" + b"picture"
 HELLO = [{"role": "user", "content": "Hello"}]
 ANSWER = (
     events.text("Good ", 0),
@@ -214,7 +216,7 @@ class TestOpenAiApi(OpenAiCase):
             ({"messages": []}, 400, "invalid_value", "messages"),
             ({"messages": [{"role": "tool", "content": "x"}]}, 400, "invalid_value", None),
             ({"messages": HELLO * 201}, 400, "too_many_messages", "messages"),
-            ({"user": "x" * 2_000_000}, 413, "body_too_large", None),
+            ({"user": "x" * 20_000_000}, 413, "body_too_large", None),
         ):
             with self.subTest(code):
                 param = param or ("messages[0].role" if code == "invalid_value" else None)
@@ -224,6 +226,47 @@ class TestOpenAiApi(OpenAiCase):
             answer = self.opener.post(self.base_url() + PATH, data=data, headers=headers)
             self._assert_refused((answer.status_code, answer.json()), status, code)
             self.assertEqual(answer.headers["x-should-retry"], "false")
+        self.assertFalse(self._turns())
+
+    # ------------------------------------------------------------ pictures
+
+    def _see(self, *contents):
+        seen = [
+            {
+                "type": "image_url",
+                "image_url": {"url": f"data:image/png;base64,{base64.b64encode(one).decode()}"},
+            }
+            for one in contents
+        ]
+        return self._complete(messages=[{"role": "user", "content": seen}])
+
+    def test_pictures(self):
+        self._assert_refused(self._see(PNG), 400, "unsupported_content")
+        self.assistant.config_id.supports_vision = True
+        self.env.flush_all()
+        status, said = self._see(PNG, PNG)
+        self.assertEqual(status, 200, said)
+        turn = self._turns()
+        self.assertEqual(turn.sudo().attachment_ids.mapped("mimetype"), ["image/png"] * 2)
+        self.assertEqual((turn.prompt, turn.taint), ("[picture-1]\n[picture-2]", "file"))
+        self.assertEqual(len(turn.sudo()._question_message(8)["pictures"]), 2)
+        guest = self._client_key(self.guest)
+        url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+        seen = [{"type": "image_url", "image_url": {"url": url}}]
+        asked = [{"role": "user", "content": seen}]
+        self.assertEqual(self._complete(key=guest, messages=asked)[0], 200)
+
+    def test_pictures_that_are_none(self):
+        self.assistant.config_id.supports_vision = True
+        self.env.flush_all()
+        for contents, status, code in (
+            ([b"words"], 415, "unsupported_file"),
+            ([b""], 400, "empty_file"),
+            ([PNG] * 11, 422, "too_many_files"),
+            ([PNG + bytes(8 * 1024 * 1024)], 413, "file_too_large"),
+        ):
+            with self.subTest(code):
+                self._assert_refused(self._see(*contents), status, code)
         self.assertFalse(self._turns())
 
     # ------------------------------------------------------------ the turn

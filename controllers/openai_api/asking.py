@@ -2,12 +2,20 @@
 
 from odoo.http import request
 
+from ...models.turn.question import Question
 from ...runtime.turns import listeners
 from ...runtime.web import client_line
 from ...runtime.web.api_error import ApiError
 from ...runtime.web.completion import Asked, Completion
+from ...services.errors import UnsupportedFile
+from ...services.llm import files
+from ...services.openai_api.question import picture_name
 from ..chat import starting_a_turn, visible_service
-from .assistants import in_its_shape
+from ..dispatcher import MAX_BODY
+from .assistants import ROUTE, in_its_shape
+
+# A body may carry a picture as base64.
+ASK = {"methods": ["POST"], "max_body": files.MAX_BYTES * 4 // 3 + MAX_BODY, **ROUTE}
 
 
 def check_room():
@@ -24,10 +32,37 @@ def new_conversation(assistant, service_id):
     )
 
 
-def ask(channel, question):
-    """Queue the turn that answers a `Question`."""
+def ask(channel, asked, **values):
+    """Queue the turn that answers a request.
+
+    :param asked: `ChatRequest` or `ResponseRequest`
+    :param values: more of the `Question`
+    :raises ApiError, Refusal, FileError: a picture cannot be used
+    """
+    question = Question(
+        asked.prompt,
+        client_messages=list(asked.earlier),
+        attachments=_pictures(channel, asked.pictures),
+        **values,
+    )
     with starting_a_turn():
         return channel._ask(question)
+
+
+def _pictures(channel, pictures):
+    """Attachments of a question, None without pictures; the same checks hold as for files in a chat."""
+    if not pictures:
+        return None
+    # sudo: ai.assistant - whether its model sees, nothing else is read
+    if not channel.sudo().woow_assistant_id.config_id.supports_vision:
+        raise ApiError(400, "unsupported_content", "The model of this assistant takes no pictures.")
+    channel._check_count(len(pictures))
+    kept = request.env["ir.attachment"]
+    for number, content in enumerate(pictures, 1):
+        if content and files.mimetype_of("", content) not in files.PICTURES:
+            raise UnsupportedFile
+        kept += channel._attach_content(picture_name(number), content)
+    return kept
 
 
 def waiting(turn, reply, *, is_stream, after=0, is_background=False):

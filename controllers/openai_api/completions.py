@@ -5,23 +5,22 @@ import time
 from odoo import http
 from odoo.http import request
 
-from ...models.turn.question import Question
 from ...services import text
 from ...services.openai_api import question
 from ...services.openai_api.answer import Answer, Completion, Head
 from . import asking
-from .assistants import ROUTE, assistant_of, model_name
+from .assistants import assistant_of, model_name
 
 
 class OpenAiCompletionsController(http.Controller):
-    @http.route("/v1/chat/completions", methods=["POST"], **ROUTE)
+    @http.route("/v1/chat/completions", **asking.ASK)
     def chat_completions(self):
         """Answer as the assistant that the client calls a model."""
         asked = question.read(text.storable(request.dispatcher.jsonrequest or {}))
         assistant = assistant_of(asked.model)
         asking.check_room()
         channel = asking.new_conversation(assistant, asked.service)
-        turn = asking.ask(channel, Question(asked.prompt, client_messages=list(asked.earlier)))
+        turn = asking.ask(channel, asked)
         head = Head(f"chatcmpl-{turn.id}", int(time.time()), model_name(assistant))
         answer = Answer(is_held=asking.is_held(assistant) and asked.is_stream)
         reply = Completion(head, answer, has_usage=asked.has_usage)

@@ -3,7 +3,6 @@
 from odoo import http
 from odoo.http import request
 
-from ...models.turn.question import Question
 from ...runtime import process
 from ...runtime.web.api_error import ApiError
 from ...services import text
@@ -16,7 +15,7 @@ STATES = {"queued": "queued", "running": "in_progress"}
 
 
 class OpenAiResponsesController(http.Controller):
-    @http.route("/v1/responses", methods=["POST"], **ROUTE)
+    @http.route("/v1/responses", **asking.ASK)
     def create_response(self):
         """Answer as the assistant that the client calls a model."""
         asked = response_question.read(text.storable(request.dispatcher.jsonrequest or {}))
@@ -41,10 +40,7 @@ class OpenAiResponsesController(http.Controller):
 
     def _asked(self, asked, assistant):
         channel = self._conversation(asked, assistant)
-        question = Question(
-            asked.prompt, client_messages=list(asked.earlier), is_response=asked.is_kept
-        )
-        return asking.ask(channel, question), 0, 0
+        return asking.ask(channel, asked, is_response=asked.is_kept), 0, 0
 
     def _conversation(self, asked, assistant):
         if not asked.previous:

@@ -3,6 +3,8 @@
 https://platform.openai.com/docs/api-reference/chat/create
 """
 
+import base64
+import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +19,11 @@ REFUSED = {
     "tools": "The assistant has its own tools; those of a client cannot be used. Leave out “tools”.",
     "functions": "The assistant has its own tools; those of a client cannot be used. Leave out “functions”.",
     "logprobs": "Log probabilities are not available. Leave out “logprobs”.",
-    "audio": "Only text is supported. Leave out “audio”.",
+    "audio": "Answers are text. Leave out “audio”.",
 }
 TEXT_PARTS = ("text", "input_text", "output_text")
+PICTURE_PARTS = ("image_url", "input_image")
+DATA, BASE64 = "data:", ";base64"
 
 
 class BadRequest(ValueError):
@@ -41,6 +45,7 @@ class ChatRequest:
     :ivar model: name that the client gives the assistant
     :ivar prompt: the last message, of the user
     :ivar earlier: messages before it as ``{"role", "content"}``, with the roles system, user and assistant
+    :ivar pictures: contents of pictures, of which the messages have the names, see `picture_name`
     :ivar has_usage: whether a stream ends with the numbers of tokens
     :ivar service: id of the cloud service that the question is about, or None
     """
@@ -48,6 +53,7 @@ class ChatRequest:
     model: str
     prompt: str
     earlier: tuple[dict[str, str], ...]
+    pictures: tuple[bytes, ...]
     is_stream: bool
     has_usage: bool
     service: int | None
@@ -63,7 +69,10 @@ def read(body: Mapping[str, Any]) -> ChatRequest:
     """
     model = model_of(body)
     _check_options(body)
-    said = [message(one, f"messages[{n}]") for n, one in enumerate(listed(body, "messages"))]
+    pictures: list[bytes] = []
+    said = [
+        message(one, f"messages[{n}]", pictures) for n, one in enumerate(listed(body, "messages"))
+    ]
     prompt, earlier = asked_last(said, "messages")
     stream_options = body.get("stream_options")
     if not isinstance(stream_options, dict | None):
@@ -72,6 +81,7 @@ def read(body: Mapping[str, Any]) -> ChatRequest:
         model=model,
         prompt=prompt,
         earlier=earlier,
+        pictures=tuple(pictures),
         is_stream=flag(body, "stream"),
         has_usage=flag(stream_options or {}, "include_usage"),
         service=service(body),
@@ -135,10 +145,16 @@ def _check_options(body):
         )
 
 
-def message(sent: Any, param: str) -> dict[str, str]:
+def picture_name(number: int) -> str:
+    """Name of the picture of this number in a request, from 1."""
+    return f"picture-{number}"
+
+
+def message(sent: Any, param: str, pictures: list[bytes]) -> dict[str, str]:
     """Message of a client as ``{"role", "content"}``, with the roles system, user and assistant.
 
     :param param: place of the message in the request
+    :param pictures: those of the request so far, gets those of the message
     """
     if not isinstance(sent, dict):
         raise BadRequest("Each message must be an object.", param)
@@ -151,11 +167,11 @@ def message(sent: Any, param: str) -> dict[str, str]:
         )
     return {
         "role": "system" if role in SYSTEM else role,
-        "content": _text(sent.get("content"), param),
+        "content": _text(sent.get("content"), param, pictures if role == "user" else None),
     }
 
 
-def _text(content, param):
+def _text(content, param, pictures):
     if isinstance(content, str):
         return content
     if content is None:
@@ -164,15 +180,36 @@ def _text(content, param):
         raise BadRequest("The content must be text or a list of text parts.", f"{param}.content")
     texts = []
     for part in content:
-        is_text = isinstance(part, dict) and part.get("type") in TEXT_PARTS
-        if not is_text or not isinstance(part.get("text"), str):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind in TEXT_PARTS and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        elif kind in PICTURE_PARTS and pictures is not None:
+            pictures.append(_picture(part, f"{param}.content"))
+            texts.append(f"[{picture_name(len(pictures))}]")
+        else:
             raise BadRequest(
-                "Only parts of the type “text” can be sent; pictures and files cannot.",
+                "Only text can be sent, and pictures of the user.",
                 f"{param}.content",
                 "unsupported_content",
             )
-        texts.append(part["text"])
     return "\n".join(texts)
+
+
+def _picture(part, param):
+    """Bytes of a picture that stands in the request itself; no address is asked for one."""
+    given = part.get("image_url")
+    url = given.get("url") if isinstance(given, dict) else given
+    head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
+    if not comma or not head.lower().startswith(DATA) or not head.lower().endswith(BASE64):
+        raise BadRequest(
+            "Send pictures as “data:image/png;base64,…”. None is fetched from the web.",
+            param,
+            "invalid_image_url",
+        )
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadRequest("The picture is not valid base64.", param, "invalid_base64") from error
 
 
 def flag(values: Mapping[str, Any], name: str, default: bool = False) -> bool:

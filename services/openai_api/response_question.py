@@ -33,6 +33,7 @@ class ResponseRequest:
     :ivar model: name that the client gives the assistant
     :ivar prompt: the question; empty where the request only tells that a call was decided
     :ivar earlier: messages before it, see `question.ChatRequest`; first the instructions
+    :ivar pictures: see `question.ChatRequest`
     :ivar previous: id of the response that it goes on from, empty without one
     :ivar decided: ids of calls that the client believes to be decided
     :ivar is_kept: whether its response can be found again
@@ -43,6 +44,7 @@ class ResponseRequest:
     model: str
     prompt: str
     earlier: tuple[dict[str, str], ...]
+    pictures: tuple[bytes, ...]
     previous: str
     decided: tuple[str, ...]
     is_stream: bool
@@ -66,7 +68,8 @@ def read(body: Mapping[str, Any]) -> ResponseRequest:
     text = body.get("input")
     is_text = isinstance(text, str)
     items = [{"role": "user", "content": text}] if is_text else question.listed(body, "input")
-    said = [*_said(items)]
+    pictures: list[bytes] = []
+    said = [*_said(items, pictures)]
     decided = _decided(items)
     if decided and previous and said:
         raise BadRequest(
@@ -85,6 +88,7 @@ def read(body: Mapping[str, Any]) -> ResponseRequest:
         model=model,
         prompt=prompt,
         earlier=earlier,
+        pictures=tuple(pictures),
         previous=previous,
         decided=decided,
         is_stream=question.flag(body, "stream"),
@@ -135,13 +139,13 @@ def _text(body, name):
     return (value or "").strip()
 
 
-def _said(items):
+def _said(items, pictures):
     """Messages among the items, and calls of former answers as words of the assistant."""
     for number, item in enumerate(items):
         param = f"input[{number}]"
         kind = item.get("type", "message") if isinstance(item, dict) else "message"
         if kind == "message":
-            yield question.message(item, param)
+            yield question.message(item, param, pictures)
         elif kind == "mcp_call":
             yield {"role": "assistant", "content": _told_call(item)}
         elif kind not in LEFT_OUT:

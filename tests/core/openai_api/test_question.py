@@ -9,6 +9,22 @@ def request(*messages, **more):
     return {"model": "helper-1", "messages": list(messages or (HELLO,)), **more}
 
 
+def seen(url):
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def test_pictures_have_names():
+    picture = "data:image/png;base64,YQ=="
+    asked = read(
+        request(
+            {"role": "user", "content": [seen(picture), {"type": "text", "text": "This"}]},
+            {"role": "user", "content": [{"type": "input_image", "image_url": picture}]},
+        )
+    )
+    assert (asked.prompt, asked.earlier[0]["content"]) == ("[picture-2]", "[picture-1]\nThis")
+    assert asked.pictures == (b"a", b"a")
+
+
 def test_the_last_message_is_the_question():
     asked = read(
         request(
@@ -56,9 +72,23 @@ def test_the_last_message_is_the_question():
         (request({"role": ["user"], "content": "x"}), "messages[0].role", "invalid_value"),
         (request({"role": "user", "content": 7}), "messages[0].content", "invalid_value"),
         (
-            request({"role": "user", "content": [{"type": "image_url", "image_url": {}}]}),
+            request({"role": "user", "content": [{"type": "file", "file": {}}]}),
             "messages[0].content",
             "unsupported_content",
+        ),
+        (
+            request({"role": "assistant", "content": [seen("data:image/png;base64,YQ==")]}, HELLO),
+            "messages[0].content",
+            "unsupported_content",
+        ),
+        *(
+            (request({"role": "user", "content": [seen(url)]}), "messages[0].content", code)
+            for url, code in (
+                ("https://example.com/a.png", "invalid_image_url"),
+                ("data:image/png,YQ==", "invalid_image_url"),
+                (None, "invalid_image_url"),
+                ("data:image/png;base64,!", "invalid_base64"),
+            )
         ),
         (
             request({"role": "assistant", "tool_calls": [{}]}, HELLO),
