@@ -378,6 +378,7 @@ SCHEMAS = {
                         "name": {**TEXT, "description": "The client has chosen it itself"},
                         "place": {**TEXT, "description": "Host, or scheme of an app"},
                         "can_call": {**BOOL, "description": "False: it only lists the tools"},
+                        "can_ask": {**BOOL, "description": "It may ask assistants"},
                         "connected_at": MOMENT,
                         "last_used_at": MOMENT,
                         "expires_at": MOMENT,

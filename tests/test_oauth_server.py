@@ -356,6 +356,37 @@ class TestOauthServer(OauthCase):
         self.assertIn('scope="tools:call"', challenge)
         self.assertFalse(self._rows())
 
+    def test_assistants_are_a_scope_of_their_own(self):
+        """No client gets it without having asked, and it opens no tools."""
+        token = self._connected()["access_token"]
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = self._send("GET", "/v1/models", headers=headers)
+        self.assertEqual(answer.status_code, 403)
+        self.assertEqual(answer.json()["error"]["code"], "insufficient_scope")
+        self.assertIn('scope="assistants"', answer.headers["WWW-Authenticate"])
+        told = self._connected(scope="assistants")
+        self.assertEqual(told["scope"], "assistants")
+        headers = {"Authorization": f"Bearer {told['access_token']}"}
+        self.assertEqual(self._call("GET", "/v1/models", headers=headers)[0], 200)
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        answer = self._send("POST", "/mcp", json=message, headers=headers)
+        self.assertEqual(answer.status_code, 403)
+        self._grants().filtered("last_used_at").unlink()
+        self.env.flush_all()
+        self.assertEqual(self._call("GET", "/v1/models", headers=headers)[0], 401)
+
+    def test_the_person_reads_what_is_allowed(self):
+        self._sign_in(self.member)
+        for scope, sentence in (
+            ("tools:read", "see which tools you have"),
+            ("assistants", "ask the assistants that you may use"),
+        ):
+            page = self._page(scope=scope).text
+            self.assertEqual(
+                [said in page for said in ("see which tools", "ask the assistants")],
+                [sentence.startswith("see"), sentence.startswith("ask")],
+            )
+
     # ------------------------------------------------------------ the end
 
     def test_whatever_ends_it_counts_at_the_next_request(self):

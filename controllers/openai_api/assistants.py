@@ -4,6 +4,7 @@ from odoo import http
 from odoo.http import request
 
 from ...runtime.web.api_error import ApiError
+from ...services.oauth_server.const import ASSISTANTS, SCOPES
 from ...services.openai_api.answer import error_body
 from ...services.openai_api.question import BadRequest
 from ..dispatcher import AiDispatcher
@@ -13,7 +14,7 @@ NO_KEY = (
     "Send a key for MCP clients as a bearer token; users make one under AI settings ▸ Keys and"
     " permissions."
 )
-ONLY_KEYS = "Sign-ins of MCP clients do not reach this address. Send a key as a bearer token."
+NOT_ALLOWED = "The user has not allowed this client to ask assistants. Sign in anew with the scope “assistants”."
 PREFIX = "assistant-"  # of a model's id
 MAX_DIGITS = 9  # of an assistant's id
 
@@ -24,8 +25,11 @@ class OpenAiDispatcher(AiDispatcher):
     routing_type = "woow_openai"
 
     def dispatch(self, endpoint, args):
-        if hasattr(self.request, "woow_scopes"):  # of a token, which is for another address
-            raise ApiError(403, "insufficient_scope", ONLY_KEYS)
+        if ASSISTANTS not in getattr(self.request, "woow_scopes", SCOPES):  # a key has all
+            addresses = self.request.env["ir.http"]._woow_addresses()
+            challenge = addresses.challenge("insufficient_scope", ASSISTANTS)
+            headers = {"WWW-Authenticate": challenge}
+            raise ApiError(403, "insufficient_scope", NOT_ALLOWED, headers=headers)
         try:
             return super().dispatch(endpoint, args)
         except BadRequest as refused:

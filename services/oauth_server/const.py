@@ -1,7 +1,8 @@
 """Scopes, lifetimes and limits of the authorization server."""
 
-READ, CALL = "tools:read", "tools:call"
-SCOPES = (READ, CALL)
+READ, CALL, ASSISTANTS = "tools:read", "tools:call", "assistants"
+TOOLS = (READ, CALL)  # of MCP, for clients that name no scope
+SCOPES = (*TOOLS, ASSISTANTS)
 
 CODE_LIFE = 60  # s; RFC 6749, 4.1.2 allows ten minutes
 ACCESS_LIFE = 3600  # s

@@ -62,7 +62,7 @@ class Addresses:
             "authorization_response_iss_parameter_supported": True,
         }
 
-    def challenge(self, error: str = "", scope: str = " ".join(const.SCOPES)) -> str:
+    def challenge(self, error: str = "", scope: str = " ".join(const.TOOLS)) -> str:
         """Value of ``WWW-Authenticate`` that leads a client to the sign-in (RFC 9728, 5.1).
 
         :param error: of RFC 6750, empty for a request without a token

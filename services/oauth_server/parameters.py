@@ -29,7 +29,7 @@ def single(given: Given, names: Iterable[str]) -> dict[str, str]:
 
 
 def scopes(asked: str) -> str:
-    """Scopes that a client gets of those that it asks for: the known ones, and all if it names none.
+    """Scopes that a client gets of those that it asks for: the known ones, and those of tools if it names none.
 
     :param asked: separated by blanks
     :raises OAuthError: it names some, and none of them is known
@@ -38,7 +38,7 @@ def scopes(asked: str) -> str:
     ('tools:read', 'tools:read tools:call')
     """
     named = asked.split()
-    given = [scope for scope in const.SCOPES if scope in named or not named]
+    given = [scope for scope in const.SCOPES if scope in (named or const.TOOLS)]
     if not given:
         raise OAuthError("invalid_scope", f"Known scopes are: {' '.join(const.SCOPES)}.")
     return " ".join(given)

@@ -103,8 +103,16 @@ export class ClientKeys extends Component {
         return _t("Disconnect %(name)s", { name });
     }
 
-    useOf({ place, can_call, last_used_at }) {
+    useOf({ place, can_call, can_ask, last_used_at }) {
         const values = { place, moment: formatMomentFull(last_used_at) };
+        if (can_ask) {
+            return can_call
+                ? _t(
+                      "%(place)s, calls your tools and asks your assistants, last used %(moment)s",
+                      values
+                  )
+                : _t("%(place)s, asks your assistants, last used %(moment)s", values);
+        }
         return can_call
             ? _t("%(place)s, lists and calls your tools, last used %(moment)s", values)
             : _t("%(place)s, lists your tools, last used %(moment)s", values);

@@ -20,6 +20,7 @@ const CLIENT = {
     name: "Claude Code",
     place: "localhost",
     can_call: true,
+    can_ask: false,
     connected_at: "2026-11-21T20:17:43Z",
     last_used_at: "2026-11-22T20:17:43Z",
     expires_at: "2026-12-22T20:17:43Z",
