@@ -102,6 +102,16 @@ class TestOpenAiResponses(OpenAiCase):
             self._assert_refused(refused, 404, code, "previous_response_id")
         self.assertEqual(self._send("GET", f"{PATH}/{made}")[0], 200)
 
+    def test_a_portal_user_finds_their_own(self):
+        key = self._client_key(self.guest)
+        status, said = self._respond(key=key)
+        self.assertEqual(status, 200, said)
+        self.assertEqual(self._send("GET", f"{PATH}/{said['id']}", key)[0], 200)
+        status, said = self._send("POST", f"{PATH}/{said['id']}/cancel", key)
+        self.assertEqual((status, said["status"]), (200, "cancelled"))
+        self.assertEqual(self._respond(key=key, previous_response_id=said["id"])[0], 200)
+        self.assertEqual(self._send("DELETE", f"{PATH}/{said['id']}", key)[0], 200)
+
     def test_what_is_not_to_be_kept_is_not_found(self):
         made = self._made(store=False)
         self._assert_refused(self._send("GET", f"{PATH}/{made}"), 404, "not_found")

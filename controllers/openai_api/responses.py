@@ -79,9 +79,9 @@ class OpenAiResponsesController(http.Controller):
             raise _not_found("input")
         if asked.previous and _found(asked.previous, "previous_response_id")[0] != turn:
             raise _not_found("previous_response_id")
-        if "pending" in calls.mapped("approval") and turn.state == "waiting":
+        place = turn._waited_for(calls)
+        if "pending" in calls.mapped("approval") or (place and place[2]):
             self._check_decided(turn)
-        place = turn._decided_at(calls)
         if not place:
             raise ApiError(
                 410,
@@ -89,7 +89,7 @@ class OpenAiResponsesController(http.Controller):
                 "The decision was too long ago. Read the whole answer with GET /v1/responses/"
                 + response.response_id(turn.id),
             )
-        return turn, *place
+        return turn, *place[:2]
 
     # ------------------------------------------------------------ a response that was made
 

@@ -151,21 +151,21 @@ class AiTurn(models.Model):
         """`tool_call` events, by id, of the calls that the person was asked about."""
         return {call.call_id: call._call_event() for call in self.call_ids if call.approval}
 
-    def _decided_at(self, calls):
-        """Place in the turn from which it has gone on when these calls were decided.
+    def _waited_for(self, calls):
+        """Place in the turn where it waited for decisions on these calls.
 
-        :return: (step of the turn, number of the event that told of the wait), None where the events are gone
+        :return: (step of the turn, number of the event that told of the wait, whether it still waits there),
+            None where the events are gone
         """
         transcript = self._transcripts()[self.id]
         ids = set(calls.mapped("call_id"))
         said = [m for m in transcript.get("messages", ()) if m["role"] == "assistant"]
-        step = next(
-            n for n, m in enumerate(said, 1) if ids & {c["id"] for c in m.get("tool_calls") or ()}
-        )
-        ((seq,),) = self.env.execute_query(
+        asked = [{call["id"] for call in message.get("tool_calls") or ()} for message in said]
+        step = next((number for number, found in enumerate(asked, 1) if ids & found), 0)
+        ((seq, last),) = self.env.execute_query(
             SQL(
                 """
-                SELECT MIN(seq) FROM woow_paas_platform_ai_turn_event
+                SELECT MIN(seq), MAX(seq) FROM woow_paas_platform_ai_turn_event
                  WHERE turn_id = %(turn)s
                    AND payload->>'type' = 'state' AND payload->>'state' = 'waiting'
                    AND seq > (
@@ -177,7 +177,7 @@ class AiTurn(models.Model):
                 calls=[*ids],
             )
         )
-        return seq and (step, seq)
+        return seq and (step, seq, self.state == "waiting" and seq == last)
 
     def _events_from(self, step):
         """Texts and calls of the turn from this step on, as the events of a stream.

@@ -24,6 +24,8 @@ from .slots import LONGEST, at_most
 
 _logger = logging.getLogger(__name__)
 
+STOPPED = "The answer took too long and was stopped."
+STILL_RUNS = "The answer takes longer. Ask for it again by its id."
 LOOK = 1.0  # s after which it is looked again whether the client is there
 KEEPALIVES = 10  # such times without an event between two comments, for proxies that close a silent connection
 
@@ -169,7 +171,7 @@ class Completion(Response):
             if not reply.ending:
                 asked.stop()
         if not reply.ending and not self._error:
-            self._error = ("timeout", "The answer took too long and was stopped.")
+            self._error = ("timeout", STILL_RUNS if asked.is_background else STOPPED)
 
     def _failure(self) -> ApiError | None:
         if not (found := self._error or self._reply.error):

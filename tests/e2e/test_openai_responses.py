@@ -113,6 +113,45 @@ def test_a_client_that_leaves_stops_the_turn(each_odoo, client, scripted_llm):  
     eventually(lambda: state(each_odoo, again) == "done")
 
 
+def decide(odoo, channel, asked, decision):
+    session = odoo.session("user")
+    turn = session.get(f"/api/ai/conversations/{channel}").json()["turn"]
+    decided = session.post(
+        f"/api/ai/turns/{turn['id']}/decision", json={"id": asked.id[5:], "decision": decision}
+    )
+    assert decided.is_success, decided.text
+
+
+def approval(asked):
+    return {"type": "mcp_approval_response", "approval_request_id": asked.id, "approve": True}
+
+
+def test_all_calls_that_ask_are_decided_first(
+    each_odoo,
+    asks,  # noqa: F811
+    client,  # noqa: F811
+    scripted_llm,
+    counter,
+):
+    name = f"response-two-{each_odoo.db}"
+    scripted_llm.script(
+        first("both", calls(count(f"{name}-1"), count(f"{name}-2"))),
+        then("both", {"content": "Both."}),
+    )
+    made = respond(client, "both")
+    message, one, two = made.output
+    channel = int(message.content[0].text.rpartition("/my/ai/")[2])
+    decide(each_odoo, channel, one, "approve_once")
+    with pytest.raises(openai.ConflictError):
+        respond(client, [approval(one)], previous_response_id=made.id)
+    assert state(each_odoo, made) == "waiting"
+    decide(each_odoo, channel, two, "deny")
+    further = respond(client, [approval(one), approval(two)], previous_response_id=made.id)
+    assert {item.type for item in further.output} == {"mcp_call", "message"}
+    assert len(further.output) == 3
+    assert (counter.executions(f"{name}-1"), counter.executions(f"{name}-2")) == (1, 0)
+
+
 @pytest.mark.parametrize("decision", ["approve_once", "deny"])
 def test_a_call_that_asks_is_decided_in_odoo(
     each_odoo,
@@ -133,21 +172,14 @@ def test_a_call_that_asks_is_decided_in_odoo(
         "count",
         0,
     )
-    answer = [
-        {"type": "mcp_approval_response", "approval_request_id": asked.id, "approve": True},
-    ]
+    answer = [approval(asked)]
     with pytest.raises(openai.ConflictError) as refused:
         respond(client, answer, previous_response_id=made.id)
     assert refused.value.code == "approval_required"
     channel = int(refused.value.message.rpartition("/my/ai/")[2].split("'")[0])
     assert f"/my/ai/{channel}" in message.content[0].text
 
-    session = each_odoo.session("user")
-    turn = session.get(f"/api/ai/conversations/{channel}").json()["turn"]
-    decided = session.post(
-        f"/api/ai/turns/{turn['id']}/decision", json={"id": asked.id[5:], "decision": decision}
-    )
-    assert decided.is_success, decided.text
+    decide(each_odoo, channel, asked, decision)
     further = respond(client, answer, previous_response_id=made.id)
     call, message = further.output
     assert (call.type, call.approval_request_id) == ("mcp_call", asked.id)
