@@ -1,11 +1,14 @@
 """Responses of the OpenAI API, from outside: who finds which again, and what goes on from them."""
 
+import contextlib
 import json
 
 from odoo import fields
 from odoo.tests import tagged
 
+from ..runtime.web import completion
 from ..services import events
+from ..services.openai_api.response import Response, ResponseHead
 from .test_openai_api import ANSWER, OpenAiCase
 
 PATH = "/v1/responses"
@@ -207,3 +210,13 @@ class TestOpenAiResponses(OpenAiCase):
         self.assertEqual([event["sequence_number"] for event in told], [*range(len(told))])
         self.assertEqual(told[-1]["type"], "response.completed")
         self.assertEqual(told[-1]["response"]["output"][0]["content"][0]["text"], "Good day.")
+
+    def test_a_client_may_leave_before_the_first_word(self):
+        asked = completion.Asked(self.env.cr.dbname, self.member.id, None, 1, "", True)
+        reply = Response(ResponseHead("resp_1", 0, self.model, {}))
+        waiting = completion.Completion(asked, reply, None, None)
+        with self._telling(ANSWER):
+            parts = waiting._stream(contextlib.ExitStack())
+            self.assertIn(b"response.created", next(parts))
+            parts.close()
+            self.assertEqual(self.stopped, [asked])

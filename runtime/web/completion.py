@@ -128,7 +128,6 @@ class Completion(Response):
 
     def _stream(self, holding) -> Iterator[bytes]:
         with holding, contextlib.closing(self._heard()) as heard:
-            yield from self._reply.begin()
             yield from heard
             if error := self._failure():
                 _headers, body = self._fail(error)
@@ -149,6 +148,7 @@ class Completion(Response):
             LOOK,
         )
         try:
+            yield from reply.begin()  # a client may leave as early as this
             with contextlib.closing(events):
                 for event in events:
                     if time.monotonic() - looked >= LOOK:
