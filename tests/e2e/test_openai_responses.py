@@ -4,6 +4,8 @@ import openai
 import pytest
 from chat import calls, first, then
 from counter import count
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_openai import ChatOpenAI
 from test_gateway import asks, reached, revoke_all  # noqa: F401 fixtures
 from test_openai_api import SLOW, client, key, model_of, state_of  # noqa: F401 fixtures
 from waiting import eventually
@@ -87,6 +89,23 @@ def test_a_conversation(each_odoo, client, scripted_llm):  # noqa: F811
     with pytest.raises(openai.NotFoundError) as gone:
         respond(client, "And yours?", previous_response_id=two.id)
     assert gone.value.code == "previous_response_not_found"
+
+
+def test_langchain(each_odoo, client, key, scripted_llm):  # noqa: F811
+    scripted_llm.script(first("and now", {"content": "Now it is late."}))
+    chat = ChatOpenAI(
+        base_url=f"{each_odoo.url}/v1",
+        api_key=key,
+        model=model_of(client),
+        use_responses_api=True,
+    )
+    messages = [
+        HumanMessage("What time is it?"),
+        AIMessage("It was early."),
+        HumanMessage("and now"),
+    ]
+    assert chat.invoke(messages).text == "Now it is late."
+    assert "".join(chunk.text for chunk in chat.stream(messages)) == "Now it is late."
 
 
 def test_in_the_background(each_odoo, client, scripted_llm):  # noqa: F811
