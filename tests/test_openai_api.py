@@ -249,7 +249,6 @@ class TestOpenAiApi(OpenAiCase):
         turn = self._turns()
         self.assertEqual(turn.sudo().attachment_ids.mapped("mimetype"), ["image/png"] * 2)
         self.assertEqual((turn.prompt, turn.taint), ("[picture-1]\n[picture-2]", "file"))
-        self.assertEqual(len(turn.sudo()._question_message(8)["pictures"]), 2)
         guest = self._client_key(self.guest)
         url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
         seen = [{"type": "image_url", "image_url": {"url": url}}]

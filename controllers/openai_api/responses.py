@@ -39,10 +39,11 @@ class OpenAiResponsesController(http.Controller):
         )
 
     def _asked(self, asked, assistant):
-        channel = self._conversation(asked, assistant)
+        channel = self._going_on(asked, assistant)
         return asking.ask(channel, asked, is_response=asked.is_kept), 0, 0
 
-    def _conversation(self, asked, assistant):
+    def _going_on(self, asked, assistant):
+        """The conversation that the question belongs to: a new one, or that of the response before."""
         if not asked.previous:
             return asking.new_conversation(assistant, asked.service)
         before, _step = _found(asked.previous, "previous_response_id")
