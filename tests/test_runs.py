@@ -282,6 +282,21 @@ class TestRuns(RunCase):
         self.assertEqual((activity.user_id, activity.summary), (self.internal, "Check the contact"))
         self.assertIn("All is well.", activity.note)
 
+    def test_the_runs_of_a_user_end_with_the_user(self):
+        leaver = new_test_user(self.env, "ai_leaver", groups="base.group_user")
+        contacts = self.contact | self.contact.copy() | self.contact.copy()
+        action = self._action(woow_run_as_id=leaver.id)
+        runs = self._press(contacts, action)
+        self.env["ir.config_parameter"].set_param("woow_paas_platform.runs_at_once", "2")
+        self._start()
+        runs[1].turn_id.state = "running"
+        leaver.active = False
+        self.assertEqual((runs[0].state, runs[0].turn_id.state), ("stopped", "stopped"))
+        self.assertTrue(runs[1].turn_id.stop_requested)
+        self._end(runs[1], "stopped", "")
+        self._start()
+        self.assertEqual(runs.mapped("state"), ["stopped", "stopped", "refused"])
+
     def test_decisions_wait_for_days(self):
         run = self._press()
         self._start()

@@ -641,6 +641,15 @@ class AiTurn(models.Model):
         for turn in running.filtered(lambda turn: turn._provider() in providers):
             turn._request_stop()
 
+    @api.model
+    def _stop_all_of(self, users):
+        """Stop all open turns of these users."""
+        # sudo: ai_turn - whoever may archive a user ends what runs with that user's rights
+        open_states = ("queued", "running", "waiting")
+        own = [("user_id", "in", users.ids), ("state", "in", open_states)]
+        for turn in self.sudo().search(own):
+            turn._request_stop()
+
     def _leave_branch(self, message_id):
         """Hide all shown turns of the conversation from this message on."""
         # sudo: ai_turn - of the caller's own conversation, see `_own_conversation`

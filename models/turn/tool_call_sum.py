@@ -138,6 +138,13 @@ class ToolCallSum(models.Model):
 class ResUsers(models.Model):
     _inherit = "res.users"
 
+    def write(self, vals):
+        """The answers of a person who is archived end."""
+        result = super().write(vals)
+        if vals.get("active") is False:
+            self.env["woow_paas_platform.ai_turn"]._stop_all_of(self)
+        return result
+
     def unlink(self):
         """A person's calls and sign-ins go with the person; the number of calls stays, without a name."""
         self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("user_id = ANY(%s)", self.ids))

@@ -1,13 +1,19 @@
 """Assistants that start without a person: a button, a schedule, and a decision that outlives the process."""
 
+import random
+import time
+
 from chat import calls, first, then
 from conftest import E2E_LOGS
 from playwright.sync_api import expect
+from test_crash import LEASE
 from test_records import use_partners
 from waiting import eventually
 
 ACTIONS = "ir.actions.server"
 RUNS = "woow_paas_platform.ai_run"
+KILLS = 5
+SEED = 20_261
 
 
 def an_action(odoo, model=ACTIONS, **values):
@@ -156,3 +162,35 @@ def test_a_decision_outlives_the_process_and_is_asked_again_when_the_record_has_
     allow(question)
     ended(odoo, action, "done")
     assert odoo.rpc("res.partner", "read", [contact], ["city"])[0]["city"] == "Linz"
+
+
+def test_kills_lose_no_run_and_double_none(new_odoo, scripted_llm):
+    """The note on the contact is written with the end of the turn, so there is one of each run."""
+    odoo = new_odoo("killed_runs", operator={"lease_seconds": LEASE})
+    scripted_llm.script(first("Look at it", {"content": "Seen."}, latency=100))
+    contacts = odoo.rpc(
+        "res.partner", "create", [{"name": f"Contact {n}"} for n in range(KILLS * 4)]
+    )
+    action = an_action(odoo, name="Look", woow_instruction="Look at it.", woow_answer_to="note")
+    chance = random.Random(SEED)
+    for kill in range(KILLS):
+        some = contacts[kill * 4 :][:4]
+        odoo.rpc(
+            ACTIONS, "run", [action], context={"active_model": "res.partner", "active_ids": some}
+        )
+        time.sleep(chance.uniform(0, 2))
+        odoo.kill9()
+        odoo.start()
+
+    def states():
+        return [
+            run["state"]
+            for run in odoo.rpc(RUNS, "search_read", [("action_id", "=", action)], ["state"])
+        ]
+
+    eventually(lambda: set(states()) == {"done"} or None, states)
+    assert len(states()) == len(contacts)
+    notes = odoo.sql(
+        "SELECT res_id, COUNT(*) FROM mail_message WHERE model = 'res.partner' AND body LIKE '%Seen.%' GROUP BY res_id"
+    )
+    assert sorted(notes.split()) == sorted(f"{contact}|1" for contact in contacts)
