@@ -13,6 +13,7 @@ from benchmarks import (
     chat,
     gateway,
     recall,
+    runs,
     turn,
     turn_bytes,
     turn_processes,
@@ -35,6 +36,7 @@ SMALL = {
         "PROCESSES": (1,),
         "KINDS": {"a model that answers at once": (0, 24)},
     },
+    runs: {"PEOPLE": 2, "SECONDS": 2.0, "RUNS_A_MINUTE": 300},
     chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
     shares: {"ASKED": 2, "TURNS": 12, "OPEN": 24, "UNREAD": 12, "MESSAGES": 400},
     fleet_bed: {"TENANTS": 3, "LOOKS": 1},
@@ -114,6 +116,12 @@ def test_calls_of_mcp_clients(odoo, mcp_everything, capsys):
     """`make bench-gateway`: each call is answered right and has its row."""
     run(gateway.report, odoo, mcp_everything.url, 5)
     assert "more through /mcp than inside" in capsys.readouterr().out
+
+
+def test_people_beside_runs(odoo, llm, capsys):
+    """`make bench-runs`: each run has ended once, with one note."""
+    run(runs.report, odoo, llm)
+    assert "a question is claimed, beside runs" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
