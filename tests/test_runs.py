@@ -7,6 +7,7 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import new_test_user, tagged
 
+from ..services import events
 from ..tools import db
 from .common import AiCase
 
@@ -306,3 +307,27 @@ class TestRuns(RunCase):
         left = turn.waiting_until - fields.Datetime.now()
         self.assertGreater(left, timedelta(hours=71))
         self.assertEqual(run.turn_state, "waiting")
+
+    def test_a_decision_is_an_activity_of_the_record_until_it_is_made(self):
+        for over in ("decided", "stopped", "expired"):
+            with self.subTest(over):
+                action = self._action(woow_answer_to="none")
+                run = self._press(action=action)
+                self._start()
+                turn = run.turn_id
+                turn.write({"state": "running"})
+                turn._begin_wait(confirm=3)
+                activity = self.contact.activity_ids
+                self.assertEqual(activity.user_id, self.internal)
+                self.assertIn("Check the contact", activity.summary)
+                self.assertIn(f"/my/ai/{run.channel_id.id}", activity.note)
+                if over == "decided":
+                    turn.with_user(self.internal).sudo()._decide(
+                        events.round_id(3), "continue"
+                    )
+                elif over == "stopped":
+                    run.with_user(self.internal).action_stop()
+                else:
+                    turn._expire_decisions()
+                self.assertFalse(self.contact.activity_ids)
+                self.assertEqual(run.state, "stopped" if over == "stopped" else "started")

@@ -23,7 +23,8 @@ from dev.setup import daemons, node, odoo_venv, venvs
 DATABASE = "woow_demo"
 HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults
 LANGUAGES = ("zh_TW", "zh_CN")  # beside English
-APPS = ("crm", "sale_management")  # whose records the sales assistant works with
+# Whose records the sales assistant works with, and what asks it by itself.
+APPS = ("crm", "sale_management", "base_automation")
 LOGINS = (
     ("admin", "admin", "administrator, in the backend"),
     ("demo", "demo", "salesperson, in the backend, with the Sales Assistant"),

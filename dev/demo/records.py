@@ -7,6 +7,7 @@ the demo's assistants begins with, as an OpenAI request.
 import json
 import logging
 import os
+from datetime import timedelta
 from types import SimpleNamespace
 
 from odoo import fields
@@ -71,6 +72,9 @@ IN_CHINESE = {
     },
 }
 
+QUALIFY = "Read the lead {{ object.name }} and schedule one activity on it: the next step with this customer."
+REPORT = "How many quotations are open, and what is their total? Answer in two sentences."
+
 
 def demo(name):
     return env.ref(f"woow_paas_platform.{name}", False)  # noqa: F821 of the shell
@@ -96,6 +100,33 @@ def opening(assistant):
         {"role": "user", "content": "Hi"},
     ]
     return {"messages": messages, "tools": TurnTools(request, None).functions}
+
+
+def make(model, name, values):
+    """Make a record of the demo, unless it was made before."""
+    if not demo(name):
+        data = {"xml_id": f"woow_paas_platform.{name}", "values": values, "noupdate": True}
+        env[model]._load_records([data])  # noqa: F821
+
+
+def make_automation(assistant):
+    """A rule on new leads and a report of the morning, both as the demo's salesperson."""
+    asks = {
+        "state": "woow_ask_assistant",
+        "woow_assistant_id": assistant.id,
+        "woow_run_as_id": env.ref("base.user_demo").id,  # noqa: F821
+    }
+    lead = env["ir.model"]._get_id("crm.lead")  # noqa: F821
+    qualify = {"name": "Qualify", "model_id": lead, "woow_instruction": QUALIFY, **asks}
+    rule = {"name": "Qualify new leads", "model_id": lead, "trigger": "on_create"}
+    action = {**qualify, "usage": "base_automation"}
+    make(
+        "base.automation", "automation_demo_leads", {**rule, "action_server_ids": [(0, 0, action)]}
+    )
+    morning = fields.Datetime.today().replace(hour=6) + timedelta(days=1)
+    report = {"name": "Morning report", "model_id": lead, "woow_instruction": REPORT, **asks}
+    timing = {"interval_number": 1, "interval_type": "days", "nextcall": morning}
+    make("ir.cron", "ir_cron_demo_report", {**report, **timing, "woow_answer_to": "user"})
 
 
 wanted = [code for code in variable("LANGUAGES").split(",") if code]
@@ -129,6 +160,8 @@ for name, about in ASSISTANTS.items() if provider and has_apps else ():
         for field, texts in IN_CHINESE[name].items():
             texts = {lang: said for lang, said in texts.items() if lang in wanted}
             assistant.update_field_translations(field, texts)
+if (assistant := demo("ai_assistant_sales")) and "base.automation" in env:  # noqa: F821
+    make_automation(assistant)
 for name in (*ASSISTANTS, "ai_assistant_demo"):
     if (assistant := demo(name)) and variable("GROUNDED"):
         assistant.is_grounded = True

@@ -89,6 +89,9 @@ class AiRun(models.Model):
     turn_id = fields.Many2one(
         "woow_paas_platform.ai_turn", readonly=True, ondelete="set null", index="btree_not_null"
     )
+    activity_id = fields.Many2one(
+        "mail.activity", "Activity of the Decision", readonly=True, ondelete="set null"
+    )
     turn_state = fields.Selection(related="turn_id.state", string="Answer")
     error_sentence = fields.Char(related="turn_id.error_sentence")
     call_ids = fields.One2many(related="turn_id.call_ids")
@@ -273,22 +276,42 @@ class AiRun(models.Model):
         )
         self.write({"state": "started", "channel_id": channel.id, "turn_id": turn.id})
 
-    # ------------------------------------------------------------ end
+    # ------------------------------------------------------------ while the turn goes on, and its end
 
     @api.model
-    def _turn_ended(self, turn, html):
-        """Do with the answer what the action says; the turn's last act.
+    def _follow(self, turn, html):
+        """Follow the turn of a run: ask for a decision where it waits, and put the answer where the action says.
 
         :param html: the answer, ``""`` if there is none
         """
-        # sudo: ai_run - the system's row of a turn that the caller ends
+        # sudo: ai_run - the system's row of a turn that the caller decides, stops or ends
         run = self.sudo().search([("channel_id", "=", turn.channel_id.id)], limit=1)
-        if run:
-            run.write({"turn_id": turn.id, "state": turn.state, "ended_at": fields.Datetime.now()})
-            if turn.state == "done" and html:
-                run._deliver(html)
-            run._count_failures()
+        run.activity_id.unlink()
+        if turn.state == "waiting":
+            run._plan_decision()
+        elif turn.state in FINAL_STATES:
+            run._end(turn, html)
+
+    def _end(self, turn, html):
+        self.write({"turn_id": turn.id, "state": turn.state, "ended_at": fields.Datetime.now()})
+        if turn.state == "done" and html:
+            self._deliver(html)
+        self._count_failures()
         self._look_soon()
+
+    def _plan_decision(self):
+        """Plan an activity on the record until the decision is made; without one, the list of decisions has to do."""
+        record = self._record_of(self.user_id)
+        if record is not None and hasattr(record, "activity_schedule"):
+            env = self.with_context(lang=self.user_id.lang).env
+            # sudo: mail.activity - for the run's user, who may read the record
+            self.activity_id = record.sudo().activity_schedule(
+                "mail.mail_activity_data_todo",
+                summary=env._("Decide what “%(action)s” may do", action=self.name),
+                note=Markup('<a href="/my/ai/%s">%s</a>')
+                % (self.channel_id.id, env._("Open the question")),
+                user_id=self.user_id.id,
+            )
 
     def _deliver(self, html):
         """Put the answer on the record, with the rights of the run's user."""
@@ -389,9 +412,9 @@ class AiTurn(models.Model):
 
     _inherit = "woow_paas_platform.ai_turn"
 
-    def _hand_over(self, text_html):
-        self.env["woow_paas_platform.ai_run"]._turn_ended(self, text_html)
-        return super()._hand_over(text_html)
+    def _tell_run(self, text_html=""):
+        self.env["woow_paas_platform.ai_run"]._follow(self, text_html)
+        return super()._tell_run(text_html)
 
 
 def _passes(error):

@@ -745,11 +745,14 @@ class AiTurn(models.Model):
         if self.answer_message_id:
             self._show_in_discuss(self.answer_message_id)
         if self.is_unattended:
-            self._hand_over(text_html)
+            self._tell_run(text_html)
         return last
 
-    def _hand_over(self, text_html):
-        """Do with the answer what the server action says that has asked. A hook."""
+    def _tell_run(self, text_html=""):
+        """Tell the run of an unattended turn that the turn waits, goes on or has ended. A hook.
+
+        :param text_html: the answer
+        """
 
     def _close_open_calls(self):
         """Give every call that has no result its one: nobody runs it any more.
@@ -941,6 +944,8 @@ class AiTurn(models.Model):
         asked = [*self._waiting_for(), events.state("waiting")]
         self.write({"waiting_since": fields.Datetime.now(), "is_mailed": False})
         self._tell_person()
+        if self.is_unattended:
+            self._tell_run()
         return asked
 
     def _waiting_for(self):
@@ -992,6 +997,8 @@ class AiTurn(models.Model):
         """:return: the events that say so"""
         self.write({"state": "queued", "waiting_until": False})
         notify.queued(self.env.cr, self.id)
+        if self.is_unattended:
+            self._tell_run()
         return [events.state("queued")]
 
     # ------------------------------------------------------------ decisions
