@@ -168,6 +168,9 @@ ORM |= {"activity_schedule", "message_mail_with_source", "message_notify"}
 ORM |= {"SELF_READABLE_FIELDS", "SELF_WRITEABLE_FIELDS", "get_mention_suggestions_from_channel"}
 HERE = {
     ("action_type", "action_try"),
+    ("ai_run", "action_open_chat"),
+    ("ai_run", "action_retry"),
+    ("ai_run", "action_stop"),
     ("ai_turn", "action_open_chat"),
     ("ai_turn", "action_view_conversation"),
     ("discuss.channel", "execute_command_compact"),

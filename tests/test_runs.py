@@ -322,9 +322,7 @@ class TestRuns(RunCase):
                 self.assertIn("Check the contact", activity.summary)
                 self.assertIn(f"/my/ai/{run.channel_id.id}", activity.note)
                 if over == "decided":
-                    turn.with_user(self.internal).sudo()._decide(
-                        events.round_id(3), "continue"
-                    )
+                    turn.with_user(self.internal).sudo()._decide(events.round_id(3), "continue")
                 elif over == "stopped":
                     run.with_user(self.internal).action_stop()
                 else:
