@@ -277,13 +277,14 @@ class TurnByHandCase(AiHttpCase):
         self.path = f"/api/ai/turns/{self.turn.id}/decision"
         self.claim = None
         self.specs = {}  # of the calls that were begun, by id
+        self.prefix = "call"  # of ids of calls, another one for each turn of a test
 
     # ------------------------------------------------------------ what the runner does
 
     def _begin(self, *calls, round_=1):
         """Claim the turn and begin these calls.
 
-        :param calls: (tool, arguments); ids are ``call_1``, ``call_2`` …
+        :param calls: (tool, arguments); ids are ``call_1_1``, ``call_1_2`` …
         :return: the verdicts
         """
         self.env.flush_all()
@@ -291,7 +292,7 @@ class TurnByHandCase(AiHttpCase):
             (self.claim,) = self.store.claim("one", 1, 15.0)
         specs = [
             ToolCall(
-                id=f"call_{round_}_{number}",
+                id=f"{self.prefix}_{round_}_{number}",
                 alias=tool.alias,
                 round=round_,
                 tool=tool._tool_spec(),

@@ -60,6 +60,7 @@ class FakeMcp:
         self.guard: Callable | None = None  # headers -> (status, headers) of a refusal, or None
         self.refuse_sse = 0  # HTTP status
         self.annotations = {"destructiveHint": False, "openWorldHint": False}  # of all tools
+        self.instructions = "Be kind."
         self.last_id: Any = None
         self.calls: list[tuple[str, str, dict]] = []
         self.methods: list[str] = []
@@ -284,7 +285,7 @@ class FakeMcp:
                     "protocolVersion": call.params["protocolVersion"],
                     "capabilities": {**self.capabilities, "tools": {"listChanged": True}},
                     "serverInfo": {"name": "fake", "version": "1"},
-                    "instructions": "Be kind.",
+                    "instructions": self.instructions,
                 }
             }
         if method == "server/discover":
@@ -294,7 +295,7 @@ class FakeMcp:
                     "supportedVersions": [MODERN],
                     "capabilities": self.capabilities,
                     "serverInfo": {"name": "fake", "version": "1"},
-                    "instructions": "Be kind.",
+                    "instructions": self.instructions,
                 }
             }
         if method == "ping":
