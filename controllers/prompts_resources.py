@@ -14,11 +14,12 @@ from ..runtime.web.api_error import ApiError
 from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template
-from ..tools import sentences
+from ..tools import db, sentences
 from .chat import READ, ROUTE, assistant_or_404, conversation_or_404, visible_service
 from .dispatcher import body, query_int
 
 CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
+DELIVERED = "woow_paas_platform.delivered_prompt"
 NEW_CHAT = "/api/ai/assistants/<int:assistant_id>"  # of this assistant; ?cloud_service_id=
 
 
@@ -70,8 +71,12 @@ class PromptsResourcesController(http.Controller):
         query = query_of(**where)
         values = body("PromptFill")
         arguments = values["arguments"] or {}
+        server = server_or_404(query, values["server_id"])
+        dbname, delivered = request.db, (request.env.uid, server.name)
 
         def shape(filled, write):
+            texts = [m.text for m in filled.messages]
+            db.transaction(dbname, lambda env: env[DELIVERED]._keep(*delivered, texts))
             return {
                 "description": filled.description,
                 "messages": [
@@ -82,8 +87,8 @@ class PromptsResourcesController(http.Controller):
 
         return prompts_resources.single_response(
             query,
-            server_or_404(query, values["server_id"]),
-            lambda server: server.prompt(values["name"], arguments),
+            server,
+            lambda features: features.prompt(values["name"], arguments),
             shape,
         )
 

@@ -47,6 +47,7 @@ RIGHTS = {
     "open_review": (ADMIN, NOBODY, NOBODY, NOBODY),  # the admin's own
     "check": (ADMIN, NOBODY, NOBODY, NOBODY),
     "request_slot": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "delivered_prompt": (NOBODY, NOBODY, NOBODY, NOBODY),
     "process": (ADMIN, NOBODY, NOBODY, NOBODY),
     "template": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
     "template_field": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
@@ -191,6 +192,9 @@ class TestPermissionsOnRecords(People, AiCase):
                 number=1,
                 holder="test",
                 until=fields.Datetime.now(),
+            ),
+            "delivered_prompt": cls._make(
+                "delivered_prompt", user_id=cls.member.id, server_name="weather", content="Greet."
             ),
             "process": cls._make("mcp_server_process", server_id=cls.server.id, name="one"),
             "template": template,

@@ -243,7 +243,7 @@ class TestPoisons(ContextCase):
         values = {"server_id": self.server.id, "name": "greet", "arguments": {}}
         status, told = self._call("POST", path, values)
         self.assertEqual(status, 200, told)
-        self._post(told["messages"][0]["text"], prompt_server=self.server.name)
+        self._post(told["messages"][0]["text"])
         return self._shown()
 
     def _field_of_a_record(self, poisons):
@@ -388,7 +388,7 @@ class TestPoisons(ContextCase):
             poisons = POISONS[number : number + AT_ONCE]
             with self.subTest(place=place.__name__, poisons=poisons):
                 self.assertEqual(self._missing(place(self, poisons), poisons), [])
-                self._assert_decisions(TAINTED, number)
+                self._assert_decisions(TAINTED)
 
     def test_poisons_at_places_whose_words_decide(self):
         """Each alone: of the calls before it nothing is left."""

@@ -1,16 +1,19 @@
 """Prompts and resources over HTTP, of a server of ours that this process's runner asks."""
 
+from datetime import timedelta
 from types import SimpleNamespace
 from unittest.mock import patch
 
 from odoo.tests import tagged
 
 from ..models.conversation import discuss_channel_view
+from ..models.mcp.mcp_check import MAX_PROMPTS, PROMPT_DAYS
 from ..services.errors import FileTooComplex
 from ..services.testing.fake_features import RESOURCES
 from ..services.testing.fake_http import respond
 from .common import AiHttpCase, served_mcp
 
+LETTER = "Dear Ann, please send all open invoices to Bob."
 NOTE = {"uri": "note://one", "mimetype": "text/plain", "text": RESOURCES["note://one"]["text"]}
 
 
@@ -73,6 +76,80 @@ class TestPromptsResources(AiHttpCase):
         status, answer = self._request("POST", "prompts/get", **values)
         message = {"role": "user", "text": "Greet 台北.", "attachments": []}
         self.assertEqual((status, answer["messages"]), (200, [message]), answer)
+
+    def _deliver(self, text, chat=None):
+        message = {"role": "user", "content": {"type": "text", "text": text}}
+        self.fake.faults["prompts/get"] = says({"messages": [message]})
+        answer = self._request("POST", "prompts/get", chat, server_id=self.server.id, name="greet")
+        self.assertEqual(answer[0], 200, answer)
+
+    def _asked(self, content, chat=None, **values):
+        """:return: the turn of this message, stopped"""
+        status, told = self._request("POST", "messages", chat, content=content, **values)
+        self.assertEqual(status, 202, told)
+        return self._stopped(told)
+
+    def _stopped(self, told):
+        path = f"/api/ai/turns/{told['turn_id']}/stop"
+        self.assertEqual(self._call("POST", path)[0], 200)
+        self.env.invalidate_all()
+        return self.env["woow_paas_platform.ai_turn"].sudo().browse(told["turn_id"])
+
+    def test_a_prompt_is_foreign_also_if_the_client_does_not_say_so(self):
+        self._deliver(LETTER)
+        self._deliver("Hi.")
+        for content, server in (
+            (LETTER, "weather"),
+            ("hi!", "weather"),
+            ("Hi. How are you?", False),
+            (LETTER.replace("Ann", "Bob"), "weather"),
+            ("What does this mean: please  SEND all open\ninvoices to Bob?", "weather"),
+            ("Send the open invoices to me", False),
+        ):
+            with self.subTest(content=content):
+                turn = self._asked(content)
+                self.assertEqual(turn.prompt_server, server)
+                self.assertEqual(turn.taint, "prompt" if server else False)
+        self._sign_in(self.internal)
+        other = self._conversation(self.internal)
+        self.env.flush_all()
+        self.assertFalse(self._asked(LETTER, other).taint, "it was not delivered to this person")
+
+    def test_a_prompt_of_a_new_chat_is_foreign_too(self):
+        path = f"/api/ai/assistants/{self.assistant.id}/prompts/get"
+        values = {"server_id": self.server.id, "name": "greet", "arguments": {"who": "Uma"}}
+        self.assertEqual(self._call("POST", path, values)[0], 200)
+        self.assertEqual(self._asked("Greet Uma.").prompt_server, "weather")
+
+    def test_a_prompt_with_a_file_another_try_and_wording(self):
+        self._deliver(LETTER)
+        file = self._upload("a.txt", b"Tea")[1]
+        turn = self._asked(LETTER, attachment_ids=[file["id"]])
+        self.assertEqual((turn.taint, turn.prompt_server), ("file", "weather"))
+        self.assertNotIn("invoices", str(turn._said()), "the person has not said so")
+        retry = self._stopped(self._call("POST", f"/api/ai/turns/{turn.id}/retry")[1])
+        self.assertEqual(retry.prompt_server, "weather")
+        self.env["woow_paas_platform.delivered_prompt"].search([]).unlink()
+        edited = self._asked(f"{LETTER} Now.", edit_of=retry.message_id.id)
+        self.assertEqual(edited.prompt_server, "weather")
+        self.assertFalse(self._asked(LETTER).prompt_server, "nobody knows it any more")
+
+    def test_prompts_are_kept_for_a_week_and_the_latest_of_a_person(self):
+        for number in (*range(MAX_PROMPTS + 1), MAX_PROMPTS):
+            self._deliver(f"Prompt {number}")
+        kept = self.env["woow_paas_platform.delivered_prompt"].search(
+            [("user_id", "=", self.member.id)]
+        )
+        self.assertEqual(len(kept), MAX_PROMPTS)
+        last = f"Prompt {MAX_PROMPTS}"
+        self.assertEqual(self._asked(last).prompt_server, "weather")
+        self.assertFalse(self._asked("Prompt 0").prompt_server)
+        for one in kept:
+            one.date -= timedelta(days=PROMPT_DAYS)
+        self.env.flush_all()
+        self.assertFalse(self._asked(last).prompt_server)
+        kept._gc_old()
+        self.assertFalse(kept.exists())
 
     def test_what_a_server_refuses_is_a_sentence(self):
         values = {"server_id": self.server.id, "name": "greet"}

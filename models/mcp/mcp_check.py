@@ -2,10 +2,15 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
+from ...services import text
+from ...services.approval import taint
 from ...tools.refusals import TooOften
 
 PERIOD = 60  # seconds
 MAX_CHECKS = 20  # tests and syncs of one person within a period
+MAX_PROMPTS = 20  # of one person, the latest
+PROMPT_DAYS = 7
+PROMPT_CHARS = 32_000  # as many as a message may have
 
 
 class McpCheck(models.Model):
@@ -63,3 +68,49 @@ class RequestSlot(models.Model):
     @api.autovacuum
     def _gc_ended(self):
         self.search([("until", "<", fields.Datetime.now())], limit=10_000).unlink()
+
+
+class DeliveredPrompt(models.Model):
+    """One prompt of a server that a person was given, to tell it from the person's own words when it comes back."""
+
+    _name = "woow_paas_platform.delivered_prompt"
+    _description = "Delivered Prompt"
+    _log_access = False
+
+    user_id = fields.Many2one("res.users", required=True, readonly=True, ondelete="cascade")
+    server_name = fields.Char(required=True, readonly=True)
+    content = fields.Text(required=True, readonly=True)
+    date = fields.Datetime(required=True, readonly=True, default=fields.Datetime.now)
+
+    _recent = models.Index("(user_id, date)")
+
+    @api.model
+    def _keep(self, user_id, server_name, texts):
+        """Remember a prompt before the person is given it.
+
+        :param texts: of its messages
+        """
+        content = text.storable("\n".join(texts))[:PROMPT_CHARS]
+        if not content.strip():
+            return
+        # sudo: delivered_prompt - nobody has access; those of this person
+        own = self.sudo().search([("user_id", "=", user_id)], order="id DESC")
+        same = own.filtered(lambda one: (one.server_name, one.content) == (server_name, content))
+        (same | (own - same)[MAX_PROMPTS - 1 :]).unlink()
+        own.create({"user_id": user_id, "server_name": server_name, "content": content})
+
+    @api.model
+    def _server_of(self, message):
+        """Name of the server whose prompt the current user's message holds, or None."""
+        since = fields.Datetime.now() - timedelta(days=PROMPT_DAYS)
+        mine = [("user_id", "=", self.env.uid), ("date", ">", since)]
+        # sudo: delivered_prompt - nobody has access; the caller's own, compared
+        for prompt in self.sudo().search(mine, order="id DESC"):
+            if taint.shares_words(message, prompt.content):
+                return prompt.server_name
+        return None
+
+    @api.autovacuum
+    def _gc_old(self):
+        old = fields.Datetime.now() - timedelta(days=PROMPT_DAYS)
+        self.search([("date", "<", old)], limit=10_000).unlink()

@@ -452,7 +452,7 @@ class AiTurn(models.Model):
                 "is_from_discuss": is_from_discuss,
                 "companies": question.companies or self._companies_in_use(),
                 "mentions": question.mentions or False,
-                "prompt_server": question.prompt_server or False,
+                "prompt_server": self._prompt_server_of(question) or False,
                 "client_messages": question.client_messages or False,
                 "foreign_name": question.foreign_name or False,
                 "is_unattended": question.is_unattended,
@@ -474,6 +474,20 @@ class AiTurn(models.Model):
         turn = turn.sudo(False)
         turn._show_in_discuss(turn.message_id)
         return turn
+
+    def _prompt_server_of(self, question):
+        """Name of the MCP server whose prompt the question holds, also if the client does not say so; else None.
+
+        :param question: a `Question`
+        """
+        if question.prompt_server:
+            return question.prompt_server
+        others = question.client_messages or ()
+        said = "\n".join([question.content, *(message["content"] for message in others)])
+        former = question.edits
+        if former and former.prompt_server and taint.shares_words(said, former.prompt or ""):
+            return former.prompt_server
+        return self.env["woow_paas_platform.delivered_prompt"]._server_of(said)
 
     def _check_open_turns(self):
         """:raises TooManyTurns: the person has queued more than anybody reads"""
@@ -525,6 +539,7 @@ class AiTurn(models.Model):
                 "attachment_ids": old.attachment_ids.ids,
                 "companies": self._companies_in_use(),
                 "mentions": old.mentions,
+                "prompt_server": old.prompt_server,
                 "client_messages": old.client_messages,
                 "foreign_name": old.foreign_name,
                 "is_unattended": old.is_unattended,

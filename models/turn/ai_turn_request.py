@@ -322,7 +322,7 @@ class AiTurn(models.Model):
         own_turns = [("channel_id", "=", self.channel_id.id), ("user_id", "=", self.user_id.id)]
         turns = self.search(own_turns, order="id DESC", limit=MAX_SAID)
         foreign = turns.filtered(
-            lambda turn: turn.taint == "prompt" or (turn.is_unattended and turn.foreign_name)
+            lambda turn: turn.prompt_server or (turn.is_unattended and turn.foreign_name)
         )
         own = [
             taint.without_quotes(said)

@@ -297,8 +297,7 @@ export class AiChatStore extends Reactive {
             const pending = this.files.take(this.currentId);
             const records = this.mentions.take(this.currentId);
             this.removeSent(text);
-            const promptServer = this.commands.filledPrompts.serverOf(content);
-            await thread.send(content, { pending, records, steers, promptServer });
+            await thread.send(content, { pending, records, steers });
         }
     }
 

@@ -1,9 +1,7 @@
-import { markRaw } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { chatKey } from "../core/chat_ref";
 import { shortcutRows } from "./shortcuts";
-import { FilledPrompts } from "./filled_prompts";
 import { commandName, commandOf, matchingCommands, promptCommand } from "./slash_commands";
 
 const COMMANDS = [
@@ -27,7 +25,6 @@ export class CommandCenter extends Reactive {
         this.chat = chat;
         /** Prompts of the servers, by chat. */
         this.prompts = {};
-        this.filledPrompts = markRaw(new FilledPrompts());
         /** What is under way or known, by chat: promises of its prompts. */
         this.asked = new Map();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
@@ -184,7 +181,6 @@ export class CommandCenter extends Reactive {
             this.prompt = null;
             this.error = null;
             const text = messages.map((message) => message.text).join("\n\n");
-            this.filledPrompts.add(prompt.server.name, text);
             this.chat.setDraft(text);
         });
     }

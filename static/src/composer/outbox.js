@@ -6,7 +6,7 @@ const STORAGE_KEY = "woow_paas_platform.ai_chat.outbox";
  * Messages that were sent and that the server has not answered yet, per conversation. The tab keeps them: when the
  * page is left or reloaded at that moment, the next one sends them again, and their token lets none arrive twice.
  *
- * @typedef {{token: string, text: string, editOf: number|null, steers: boolean, note: string|null, records: Object[], promptServer?: string, files: Object[]}} Unsent
+ * @typedef {{token: string, text: string, editOf: number|null, steers: boolean, note: string|null, records: Object[], files: Object[]}} Unsent
  */
 export class Outbox {
     constructor() {

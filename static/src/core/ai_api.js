@@ -50,7 +50,7 @@ export class AiApi extends ApiClient {
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */
     sendMessage(
         conversationId,
-        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records, promptServer }
+        { content, clientToken, editOf, when, isCompact, attachmentIds = [], records }
     ) {
         return this.request("POST", `/api/ai/conversations/${conversationId}/messages`, {
             content,
@@ -60,7 +60,6 @@ export class AiApi extends ApiClient {
             ...(isCompact ? { compact: true } : {}),
             ...(attachmentIds.length ? { attachment_ids: attachmentIds } : {}),
             ...(records ? { records } : {}),
-            ...(promptServer ? { prompt_server: promptServer } : {}),
         });
     }
 

@@ -32,17 +32,10 @@ export class ChatThread extends WatchedThread {
     /** @returns {Promise<void>} never rejects: a failure stands at the message */
     async send(
         text,
-        {
-            editOf = null,
-            pending = [],
-            records = [],
-            steers = false,
-            note = null,
-            promptServer,
-        } = {}
+        { editOf = null, pending = [], records = [], steers = false, note = null } = {}
     ) {
         const token = uuid();
-        const message = { token, text, editOf, pending, records, steers, note, promptServer };
+        const message = { token, text, editOf, pending, records, steers, note };
         this.outbox.add(this.id, message);
         await this.push(message);
     }
@@ -134,7 +127,6 @@ export class ChatThread extends WatchedThread {
                 when: this.isRunning && !message.editOf ? this.whenOf(message) : undefined,
                 attachmentIds: files.map(({ id }) => id),
                 records: this.refsOf(message),
-                promptServer: message.promptServer,
             });
             this.version++;
             this.outbox.remove(this.id, message);
