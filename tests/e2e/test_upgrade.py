@@ -56,6 +56,27 @@ STILL_IN_TIME = (
     "UPDATE woow_paas_platform_ai_turn SET waiting_until = now() AT TIME ZONE 'UTC' + interval '1 day'"
     " WHERE state = 'waiting'"
 )
+# Tools of a server that is not trusted, by name: definition, state, policy; and what somebody has decided about them.
+REVIEWED = {
+    "kept": (("2", "approved", "auto"), ["1 accepted", "2 accepted"]),
+    "undone": (("2", "refused", "auto"), ["2 accepted", "2 refused"]),
+    "moved_on": (("2", "approved", "default"), ["1 accepted"]),
+    "waits": (("1", "changed", "ask"), ["1 accepted"]),
+    "first_seen": (("1", "approved", "never"), ["1 first_seen"]),
+    "unseen": (("1", "new", "default"), []),
+}
+ADD_REVIEWED = [
+    "INSERT INTO woow_paas_platform_mcp_tool"
+    " (server_id, name, definition_hash, review_state, approval_policy, input_schema, active, available)"
+    f" SELECT id, '{name}', '{hash_}', '{state}', '{policy}', '{{}}', TRUE, TRUE"
+    "   FROM woow_paas_platform_mcp_server WHERE url = 'https://flows.example.com/mcp'"
+    for name, ((hash_, state, policy), _decisions) in REVIEWED.items()
+] + [
+    "INSERT INTO woow_paas_platform_mcp_tool_review (tool_id, tool_name, definition_hash, decision, definition)"
+    f" SELECT id, name, '{hash_}', '{decision}', '{{}}' FROM woow_paas_platform_mcp_tool WHERE name = '{name}'"
+    for name, (_tool, decisions) in REVIEWED.items()
+    for hash_, decision in map(str.split, decisions)
+]
 BEFORE = {
     FIRST: (
         "UPDATE woow_paas_platform_mcp_template SET url = 'https://moved.example.com/mcp'"
@@ -113,7 +134,7 @@ def updated(request, template, delivered):
     template.postgres.restore(odoo.db, lzma.decompress(dump.read_bytes()))
     before = {**_counts(odoo), "version": odoo.sql(INSTALLED)}
     assert before["version"] == version
-    for statement in (STILL_IN_TIME, *BEFORE[version]):
+    for statement in (STILL_IN_TIME, *ADD_REVIEWED, *BEFORE[version]):
         odoo.sql(statement)
     said = odoo.update()
     assert not [line for line in said.splitlines() if " WARNING " in line or " ERROR " in line]
@@ -200,6 +221,28 @@ def test_results_of_before_count_as_foreign_words(updated):
     read = "SELECT COUNT(*) FROM woow_paas_platform_tool_call WHERE started_at IS NOT NULL AND outcome = 'ok'"
     assert int(odoo.sql(f"{read} AND taint IS NOT NULL")) > 0
     assert odoo.sql(f"{read} AND taint IS NULL AND server_name <> ''") == "0"
+
+
+def test_decisions_about_tools_of_before_stay(updated):
+    """What somebody has accepted is accepted, what nobody has waits for a review, and nothing runs that did not."""
+    odoo, _before = updated
+    tools = odoo.shell(
+        "tools = env['woow_paas_platform.mcp_tool'].search([])\n"
+        "result = {tool.name: [tool.review_state, tool.approval_policy, tool.is_accepted,"
+        " tool.is_unreviewed, tool.is_exempt] for tool in tools}"
+    )
+    assert {name: tools[name] for name in REVIEWED} == {
+        "kept": ["approved", "auto", True, False, False],
+        "undone": ["refused", "auto", False, False, False],
+        "moved_on": ["approved", "default", False, True, False],
+        "waits": ["changed", "ask", True, False, False],
+        "first_seen": ["approved", "never", False, True, False],
+        "unseen": ["new", "default", False, False, False],
+    }
+    assert tools["alerts"][:2] == ["approved", "ask"]
+    assert not any(is_exempt for *_rest, is_exempt in tools.values())
+    modes = "SELECT DISTINCT approval_mode FROM ai_assistant"
+    assert odoo.sql(modes) == "policy"
 
 
 @pytest.mark.parametrize("updated", [SECOND], indirect=True)
