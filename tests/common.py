@@ -305,6 +305,21 @@ class TurnByHandCase(AiHttpCase):
         self.store.save_step(self.claim, asdict(TurnProgress(step=round_)), specs, [])
         return [self.store.begin_call(self.claim, spec) for spec in specs]
 
+    def _channel(self, *members):
+        """A channel of Discuss, which all of these read."""
+        channel = self.env["discuss.channel"].create({"name": "General"})
+        for user in members:
+            channel._add_members(users=user)
+        return channel
+
+    def _mention(self, channel, user):
+        """Go on with a turn of this user in the channel."""
+        self.turn._request_stop()
+        channel = channel.with_user(user)
+        question = Question("Hi", message=channel.message_post(body="Hi"))
+        turns = self.env["woow_paas_platform.ai_turn"].with_user(user)
+        self.turn = turns._start(channel, question, assistant=self.assistant).sudo()
+
     def _wait(self, confirm=0):
         claim, self.claim = self.claim, None
         ending = Ending(

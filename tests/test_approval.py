@@ -5,7 +5,6 @@ from odoo import fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
 from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult
 from .common import TAIPEI, TurnByHandCase
@@ -75,20 +74,7 @@ class TestApproval(TurnByHandCase):
         self.assertEqual(self._begin((self.forecast, TAIPEI))[0].kind, "run")
 
     def test_where_others_read_along_nobody_is_asked(self):
-        channel = self.env["discuss.channel"].create({"name": "General"})
-        channel._add_members(users=self.internal)
-        message = channel.with_user(self.internal).message_post(body="Hi")
-        self.turn._request_stop()
-        self.turn = (
-            self.env["woow_paas_platform.ai_turn"]
-            .with_user(self.internal)
-            ._start(
-                channel.with_user(self.internal),
-                Question("Hi", message=message),
-                assistant=self.assistant,
-            )
-            .sudo()
-        )
+        self._mention(self._channel(self.internal), self.internal)
         (verdict,) = self._begin((self.forecast, TAIPEI))
         self.assertEqual(verdict.kind, "deny")
         self.assertIn("permission", verdict.reason)

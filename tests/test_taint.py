@@ -92,6 +92,21 @@ class TestTaint(TurnByHandCase):
         self.turn.copy({"user_id": self.internal.id, "state": "done"})
         self.assertEqual(self._kind(), "ask")
 
+    def test_a_channel_in_which_others_speak(self):
+        """Nobody can be asked there, so nothing with an effect runs once two have spoken."""
+        channel = self._channel(self.internal, self.admin)
+        grants = self.env["woow_paas_platform.tool_grant"].search([])
+        grants.user_id = self.internal
+        for user, kind in ((self.internal, "run"), (self.admin, "deny"), (self.internal, "deny")):
+            with self.subTest(user=user.login, kind=kind):
+                self._mention(channel, user)
+                self.prefix = f"call_{self.turn.id}"
+                self.assertEqual(self._kind(), kind)
+                self.forecast.annotations = INSIDE
+                self.assertEqual(self._kind(round_=3), "run", "a read inside a trusted server")
+                self.forecast.annotations = ADDS
+                self._end()
+
     def test_a_short_name_of_the_record_that_it_is_about(self):
         self.member.partner_id.name = "Ann Lee"
         with patch.object(type(self.turn), "_record", lambda turn: turn.user_id.partner_id):
