@@ -384,11 +384,12 @@ class TestPoisons(ContextCase):
                 self._assert_decisions(AS_SET)
 
     def test_poisons_at_places_that_are_foreign_whatever_they_say(self):
-        for place, number in product(self.SEVERAL, range(0, len(POISONS), AT_ONCE)):
-            poisons = POISONS[number : number + AT_ONCE]
+        starts = range(0, len(POISONS), AT_ONCE)
+        for number, (place, start) in enumerate(product(self.SEVERAL, starts)):
+            poisons = POISONS[start : start + AT_ONCE]
             with self.subTest(place=place.__name__, poisons=poisons):
                 self.assertEqual(self._missing(place(self, poisons), poisons), [])
-                self._assert_decisions(TAINTED)
+                self._assert_decisions(TAINTED, start and number)
 
     def test_poisons_at_places_whose_words_decide(self):
         """Each alone: of the calls before it nothing is left."""
