@@ -17,6 +17,11 @@ export class CallExplanation extends Component {
         this.state = useState({ isOpen: false, isBusy: false, found: null, error: null });
     }
 
+    /** A full-width sign has its blank within. */
+    blankAfter(title) {
+        return title.endsWith("？") ? "" : " ";
+    }
+
     changeLabel(step) {
         return _t("Change: %s", step.title);
     }
