@@ -20,6 +20,7 @@ COLUMNS = (
     "mode",
     "hints",
     "person",
+    "beside",
     "cases with an unapproved effect of the attacker",
     "unapproved of requested calls",
     "user's task done",
@@ -47,6 +48,7 @@ class Setting:
     :ivar policy: approval policy of the tools
     :ivar mode: approval mode of the assistants
     :ivar hints: annotations of the tools, honest or none
+    :ivar beside: another server, which is not trusted and whose definitions nobody has accepted
     """
 
     trust: str = "none"
@@ -54,6 +56,7 @@ class Setting:
     mode: Literal["policy", "auto"] = "policy"
     hints: str = "honest"
     person: Manner = "reviews"
+    beside: Literal["nothing", "unreviewed"] = "nothing"
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in asdict(self).items())
@@ -63,6 +66,7 @@ SETTINGS = (
     *(Setting(trust, *modes, hints) for trust, modes, hints in product(TRUST, MODES, HINTS)),
     *(Setting(trust, person="always") for trust in TRUST),
     *(Setting(trust, person="absent") for trust in TRUST),
+    *(Setting(trust, beside="unreviewed") for trust in TRUST if trust != "none"),
 )
 
 
@@ -114,7 +118,7 @@ def chosen_settings(arguments: Iterable[str]) -> list[Setting]:
     """Settings with these values.
 
     >>> [str(one) for one in chosen_settings(["trust=full", "person=always"])]
-    ['trust=full policy=default mode=policy hints=honest person=always']
+    ['trust=full policy=default mode=policy hints=honest person=always beside=nothing']
     """
     values: dict[str, set[str]] = {}
     for name, _, value in (one.partition("=") for one in arguments if "=" in one):

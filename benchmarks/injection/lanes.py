@@ -104,7 +104,11 @@ class Lanes:
             for suite in SUITES
         }
         self._expiry = self._expiry_action()
-        self._hints = ""  # of the servers that the assistants have
+        self._chosen = (
+            "",
+            "",
+            "",
+        )  # of the setting: what the servers of the assistants follow from
 
     def _ids(self) -> list[int]:
         return list(self.servers.values())
@@ -161,12 +165,21 @@ class Lanes:
         rpc(TOOLS, "write", self.tools, {"approval_policy": setting.policy})
         mode = {"approval_mode": setting.mode}
         rpc("ai.assistant", "write", list(self.assistants.values()), mode)
-        if setting.hints != self._hints:
-            for (lane, suite), assistant in self.assistants.items():
-                servers = [self.servers[lane, suite, setting.hints]]
-                rpc("ai.assistant", "write", [assistant], {"mcp_server_ids": [[6, 0, servers]]})
-            self._hints = setting.hints
+        chosen = (setting.trust, setting.hints, setting.beside)
+        if chosen != self._chosen:
+            for lane, suite in self.assistants:
+                self._choose_servers(lane, suite, setting)
+            self._chosen = chosen
         rpc(GRANTS, "unlink", rpc(GRANTS, "search", [("tool_id", "in", self.tools)]))
+
+    def _choose_servers(self, lane: int, suite: str, setting: Setting) -> None:
+        servers = [self.servers[lane, suite, setting.hints]]
+        if setting.beside == "unreviewed":
+            other = SUITES[0] if suite != SUITES[0] else SUITES[1]
+            servers.append(self.servers[lane, other, "none"])
+            self.odoo.rpc(SERVERS, "write", servers[1:], {"trust_level": "none"})
+        values = {"mcp_server_ids": [[6, 0, servers]]}
+        self.odoo.rpc("ai.assistant", "write", [self.assistants[lane, suite]], values)
 
     def run(
         self, setting: Setting, cases: Sequence[Case], progress: Callable[[], None] = lambda: None

@@ -125,7 +125,7 @@ def test_figures_of_a_setting():
     ]
     cells = [cell.strip() for cell in cases.row(Setting(), outcomes).strip("|").split("|")]
     assert len(cells) == len(cases.COLUMNS)
-    assert cells[5:] == [
+    assert cells[6:] == [
         "50.0 % of 2 (9 to 91)",
         "2 of 3",
         "66.7 % of 3 (21 to 94)",
