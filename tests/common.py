@@ -134,14 +134,17 @@ class AiData:
         )
 
     @classmethod
-    def _conversation(cls, user, service=None):
+    def _conversation(cls, user, service=None, record=None):
         Channel = cls.env["discuss.channel"].with_user(user)
+        assistant = cls.assistant.with_user(user)
         service = service.with_user(user) if service else None
-        return Channel._create_ai_conversation(cls.assistant.with_user(user), service)
+        record = record.with_user(user) if record else None
+        return Channel._create_ai_conversation(assistant, service, record=record)
 
     @classmethod
-    def _ask(cls, user, content="Hello", service=None):
-        return cls._conversation(user, service)._ask(Question(content))
+    def _ask(cls, user, content="Hello", service=None, channel=None, **values):
+        channel = channel.with_user(user) if channel else cls._conversation(user, service)
+        return channel._ask(Question(content, **values))
 
 
 class AiCase(AiData, TransactionCase):
@@ -314,20 +317,25 @@ class TurnByHandCase(AiHttpCase):
 
     def _mention(self, channel, user):
         """Go on with a turn of this user in the channel."""
-        self.turn._request_stop()
+        self._stop()
         channel = channel.with_user(user)
         question = Question("Hi", message=channel.message_post(body="Hi"))
         turns = self.env["woow_paas_platform.ai_turn"].with_user(user)
         self.turn = turns._start(channel, question, assistant=self.assistant).sudo()
 
+    def _stop(self):
+        """The person stops the turn, which no runner has."""
+        self.turn._request_stop()
+
+    def _allow_always(self, tool):
+        self.env["woow_paas_platform.tool_grant"]._grant(self.turn, tool, "always")
+
     def _wait(self, confirm=0):
+        self._end("waiting", confirm=confirm, progress=asdict(TurnProgress(step=1)))
+
+    def _end(self, state="done", **values):
         claim, self.claim = self.claim, None
-        ending = Ending(
-            state="waiting",
-            confirm=confirm,
-            progress=asdict(TurnProgress(step=1)),
-            next_seq=self.turn._last_seq() + 1,
-        )
+        ending = Ending(state=state, next_seq=self.turn._last_seq() + 1, **values)
         self.store.finish(claim, ending, [])
         self.env.invalidate_all()
 

@@ -15,7 +15,6 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen import canvas
 
-from ..models.turn.question import Question
 from ..services.errors import ElicitationRequired, ServerRefused
 from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.records import catalog
@@ -24,7 +23,6 @@ from ..services.testing.fake_http import respond
 from ..services.testing.fake_tools import PNG
 from ..services.testing.scripted_llm import Reply
 from ..services.turn import execution
-from ..services.turn.ports import Ending
 from .common import ADDS, SCHEMA, served_mcp
 from .test_context import ContextCase
 
@@ -101,20 +99,17 @@ class TestPoisons(ContextCase):
         self.server.url = self.fake.url
         self.tools.approval_policy = "auto"
         for sink in self.sinks.filtered(lambda one: one.name == "always"):
-            self.env["woow_paas_platform.tool_grant"]._grant(self.turn, sink, "always")
+            self._allow_always(sink)
 
     # ------------------------------------------------------------ a turn
 
     def _ask_anew(self, service=None, goes_on=False, **values):
         """Begin a turn, in another conversation unless it goes on."""
-        self._end()
+        self._leave()
         if not goes_on:
-            Channel = self.env["discuss.channel"].with_user(self.member)
-            assistant = self.assistant.with_user(self.member)
-            self.channel = Channel._create_ai_conversation(
-                assistant, service, record=self.record.with_user(self.member)
-            )
-        self._take(self.channel._ask(Question("What is new?", **values)).sudo())
+            self.channel = self._conversation(self.member, service, self.record)
+        asked = self._ask(self.member, "What is new?", channel=self.channel, **values)
+        self._take(asked.sudo())
 
     def _take(self, turn):
         self.turn, self.prefix = turn, f"call_{turn.id}"
@@ -127,18 +122,16 @@ class TestPoisons(ContextCase):
         self._take(self.turn.browse(told["turn_id"]))
 
     def _open(self):
-        self._end()
+        self._leave()
         self.channel = self._conversation(self.member)
         self.env.flush_all()
 
-    def _end(self):
+    def _leave(self):
+        """Have nothing more to do with the turn."""
         if self.claim:
-            ending = Ending(state="done", html="<p>Read.</p>", next_seq=self.turn._last_seq() + 1)
-            self.store.finish(self.claim, ending, [])
-            self.claim = None
-            self.env.invalidate_all()
+            self._end()
         else:
-            self.turn._request_stop()
+            self._stop()
 
     def _claimed(self):
         self.env.flush_all()
@@ -204,7 +197,7 @@ class TestPoisons(ContextCase):
     def _descriptions(self, poisons):
         """Nobody has accepted them, and their server is not trusted."""
         self.run_flow.write({"is_accepted": False, "description": "\n".join(poisons)})
-        self._ask_anew(service=self.service.with_user(self.member))
+        self._ask_anew(service=self.service)
         return self._shown()
 
     def _result(self, poison):
