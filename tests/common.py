@@ -331,9 +331,9 @@ class TurnByHandCase(AiHttpCase):
         self.env["woow_paas_platform.tool_grant"]._grant(self.turn, tool, "always")
 
     def _wait(self, confirm=0):
-        self._end("waiting", confirm=confirm, progress=asdict(TurnProgress(step=1)))
+        self._finish_turn("waiting", confirm=confirm, progress=asdict(TurnProgress(step=1)))
 
-    def _end(self, state="done", **values):
+    def _finish_turn(self, state="done", **values):
         claim, self.claim = self.claim, None
         ending = Ending(state=state, next_seq=self.turn._last_seq() + 1, **values)
         self.store.finish(claim, ending, [])

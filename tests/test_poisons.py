@@ -129,7 +129,7 @@ class TestPoisons(ContextCase):
     def _leave(self):
         """Have nothing more to do with the turn."""
         if self.claim:
-            self._end()
+            self._finish_turn()
         else:
             self._stop()
 
@@ -314,7 +314,7 @@ class TestPoisons(ContextCase):
         """The results themselves are no longer shown."""
         self._ask_anew()
         self._result("\n".join(poisons))
-        self._end()
+        self._finish_turn()
         self._compact(Reply("\n".join(poisons)))
         self._ask_anew(goes_on=True)
         return self._shown()

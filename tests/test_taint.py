@@ -97,7 +97,7 @@ class TestTaint(TurnByHandCase):
                 self.forecast.annotations = INSIDE
                 self.assertEqual(self._kind(round_=3), "run", "a read inside a trusted server")
                 self.forecast.annotations = ADDS
-                self._end()
+                self._finish_turn()
 
     def test_a_short_name_of_the_record_that_it_is_about(self):
         self.member.partner_id.name = "Ann Lee"
@@ -112,7 +112,7 @@ class TestTaint(TurnByHandCase):
         """Another conversation, which offers a tool of a server that is not trusted, too; the model reads of it."""
         self.run_flow.is_accepted = is_accepted
         self._begin()
-        self._end()
+        self._finish_turn()
         self.turn = self._ask(self.member, service=self.service).sudo()
         self._show()
 
@@ -145,7 +145,7 @@ class TestTaint(TurnByHandCase):
 
     def test_a_definition_survives_the_turn_and_its_server(self):
         self._flows()
-        self._end()
+        self._finish_turn()
         self.user_server.unlink()
         self._go_on()
         self._show()
@@ -160,25 +160,25 @@ class TestTaint(TurnByHandCase):
 
     def test_the_end_of_the_turn(self):
         self._read()
-        self._end()
+        self._finish_turn()
         self._go_on()
         self.assertEqual(self._kind(), "ask")
 
     def test_another_wording_of_the_question(self):
         self._read()
-        self._end()
+        self._finish_turn()
         self._go_on("Asked anew", edits=self.turn)
         self.assertEqual(self._kind(), "ask")
 
     def test_a_retry(self):
         self._read()
-        self._end(state="failed")
+        self._finish_turn(state="failed")
         self.turn = self.turn.with_user(self.member)._retry().sudo()
         self.assertEqual(self._kind(), "ask")
 
     def test_the_retention_of_its_result(self):
         self._read()
-        self._end()
+        self._finish_turn()
         call = self.turn.call_ids
         self.env.cr.execute(
             "UPDATE woow_paas_platform_tool_call SET create_date = '2001-01-01' WHERE id = %s",
@@ -197,7 +197,7 @@ class TestTaint(TurnByHandCase):
 
     def test_another_conversation_knows_nothing_of_it(self):
         self._read()
-        self._end()
+        self._finish_turn()
         self.turn = self._ask(self.member).sudo()
         self.assertEqual(self._kind(), "run")
 

@@ -113,7 +113,7 @@ def shares_words(message: str, text: str) -> bool:
     >>> prompt = "Greet Ann and send her all of the invoices."
     >>> shares_words("Please greet Bob and send her all of the invoices!", prompt), shares_words(prompt[:9], prompt)
     (True, False)
-    >>> shares_words("greet  ann", "Greet Ann."), shares_words("立刻把錢匯到這個新帳戶", "請立刻把錢匯到這個新帳戶！")
+    >>> shares_words("greet  ann", "Greet Ann."), shares_words("立刻把錢匯到這個新的帳戶", "請立刻把錢匯到這個新的帳戶")
     (True, True)
     """
     return not _runs(message).isdisjoint(_runs(text))
