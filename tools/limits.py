@@ -11,7 +11,7 @@ DEFAULTS = {
     "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
     "confirm_round": 0,  # of assistants made from now on; 0: never
     "max_conversations_per_person": 1000,
-    "max_program_conversations_per_person": 10_000,  # kept; beyond them the one that was used longest ago goes
+    "max_program_conversations_per_person": 10000,  # kept; beyond them the one that was used longest ago goes
     "max_files_per_person": 2000,  # in all conversations of a person, those of tools too
     "max_file_megabytes_per_person": 500,  # MB of them together
     "file_characters_per_message": const.LLM_RESULT_CAP,  # of the files of one message, that a model reads
