@@ -170,6 +170,7 @@ if assistant := demo("ai_assistant_demo"):
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")
     assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in kept)
 env.cr.commit()  # noqa: F821
+env.registry.signal_changes()  # a rule that was made now is heard by the server, too  # noqa: F821
 for name in ("ai_assistant_demo", "ai_assistant_orders", "ai_assistant_sales"):
     if assistant := demo(name):
         print(MARK + json.dumps([assistant.name, opening(assistant)]))
