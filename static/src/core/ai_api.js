@@ -206,14 +206,19 @@ export class AiApi extends ApiClient {
         return this.request("GET", `/api/ai/calls/${encodeURIComponent(callId)}/explanation`);
     }
 
-    /** Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`. */
-    decide(turnId, { id, decision, args, content, reason }) {
+    /**
+     * Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`.
+     *
+     * @param {{shown?: Object<string, string>}} body `shown`: the `review_hash` of each call that was seen, by its id
+     */
+    decide(turnId, { id, decision, args, content, reason, shown }) {
         return this.request("POST", `/api/ai/turns/${turnId}/decision`, {
             id,
             decision,
             ...(args ? { arguments: args } : {}),
             ...(content ? { content } : {}),
             ...(reason ? { reason } : {}),
+            ...(shown ? { shown } : {}),
         });
     }
 

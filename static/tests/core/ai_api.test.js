@@ -47,6 +47,17 @@ test("puts paging in the query and leaves out what is not set", async () => {
     ]);
 });
 
+test("a decision says what was shown", async () => {
+    mockFetch((url, init) => {
+        expect.step(`${url} ${init.body}`);
+        return json({ state: "queued", waiting_for: [] });
+    });
+    await new AiApi().decide(9, { id: "c1", decision: "approve_once", shown: { c1: "ab12" } });
+    expect.verifySteps([
+        '/api/ai/turns/9/decision {"id":"c1","decision":"approve_once","shown":{"c1":"ab12"}}',
+    ]);
+});
+
 test("204 is nothing", async () => {
     mockFetch(() => new Response(null, { status: 204 }));
     expect(await new AiApi().deleteConversation(1)).toBe(null);
