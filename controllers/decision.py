@@ -5,11 +5,23 @@ from ..runtime.web.api_error import ApiError
 from .chat import READ, ROUTE, turn_or_404, visible_or_404
 from .dispatcher import body, check_is_signed_in, query_int
 
+DECISION = "woow_paas_platform.decision"
+DECISIONS = 50  # that wait
+MAX_DECISIONS = 100
 PAGE = 50  # records of a rehearsal
 MAX_PAGE = 500
 
 
 class DecisionController(http.Controller):
+    @http.route("/api/ai/decisions", **READ)
+    def decisions(self):
+        """All that waits for the caller, of chats and of MCP clients; what a row has no room for is read by its id."""
+        return request.env[DECISION]._list(query_int("limit", DECISIONS, 0, MAX_DECISIONS))
+
+    @http.route("/api/ai/decisions/<string:decision_id>", **READ)
+    def decision(self, decision_id):
+        return request.env[DECISION]._details(decision_id)
+
     @http.route("/api/ai/turns/<int:turn_id>/decision", methods=["POST"], **ROUTE)
     def decide(self, turn_id):
         """Answer what an `approval_required`, `confirm_required` or `input_required` event asked."""

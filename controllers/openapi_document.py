@@ -187,6 +187,20 @@ OPERATIONS = {
     ("post", f"{TURN}/stop"): ("Stop it", "", 200, "Stopped", ()),
     ("post", f"{TURN}/retry"): ("Answer the question once more", "", 202, "Accepted", ()),
     ("post", f"{TURN}/show"): ("Show another version of a question", "", 200, "Conversation", ()),
+    ("get", f"{AI}/decisions"): (
+        "Decisions that wait for the caller, the newest first",
+        "",
+        200,
+        "Decisions",
+        ("limit",),
+    ),
+    ("get", f"{AI}/decisions/{{decision_id}}"): (
+        "One of them with its question",
+        "",
+        200,
+        "DecisionDetails",
+        (),
+    ),
     ("get", f"{TURN}/rehearsal"): (
         "More records that a call which waits would change",
         "",
@@ -266,7 +280,7 @@ OPERATIONS = {
     ),
 }
 FORMS = {"UploadForm"}  # bodies that are sent as multipart/form-data
-WORDS = {"q", "scope", "ids", "call", "call_id"}  # parameters that are no numbers
+WORDS = {"q", "scope", "ids", "call", "call_id", "decision_id"}  # parameters that are no numbers
 
 
 def _content(name):

@@ -242,6 +242,44 @@ CONVERSATION = {
     "last_message_at": MOMENT,
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
 }
+DECISION = {
+    "id": TEXT,
+    "kind": {
+        **_one_of("call", "round", "question", "sign_in", "client_call"),
+        "description": "`client_call`: of an MCP client, decided at `/api/mcp/calls/{call_id}/decision`",
+    },
+    "turn_id": _or_null(INT),
+    "title": {**TEXT, "description": "Of the tool"},
+    "server": TEXT,
+    "client": {**TEXT, "description": "MCP client by its own name; empty with a key"},
+    "round": {**_or_null(INT), "description": "Round to confirm"},
+    "assistant": _or_null(NAMED),
+    "conversation": _or_null(_object({"id": INT, "name": TEXT, "url": _or_null(TEXT)})),
+    "record": _or_null(_object({**RECORD, "url": _or_null(TEXT)})),
+    "summary": {
+        **TEXT,
+        "description": "Beginning of the arguments or of a server's words; empty if they are long",
+    },
+    "changes": {
+        **_list(
+            _object(
+                {
+                    "kind": _one_of("changed", "created", "deleted"),
+                    "model": TEXT,
+                    "label": TEXT,
+                    "name": TEXT,
+                    "sensitive": BOOL,
+                    "fields": _list(OBJECT),
+                }
+            )
+        ),
+        "description": "First records of the call's `rehearsal`, with their first fields and the beginnings of values",
+    },
+    "has_more": {**BOOL, "description": "Whether the call has more effects than `changes`"},
+    "destructive": BOOL,
+    "asked_at": MOMENT,
+    "expires_at": MOMENT,
+}
 NOTICE = {**TEXT, "description": "Says that MCP is switched off, empty otherwise"}
 CHOICE = {
     **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
@@ -714,6 +752,16 @@ SCHEMAS = {
                     }
                 )
             )
+        }
+    ),
+    "Decisions": _object({"decisions": _list(_object(DECISION)), "total": INT}),
+    "DecisionDetails": _object(
+        {
+            **DECISION,
+            "question": {
+                **OBJECT,
+                "description": "Event of the turn, or the call of an MCP client as it waits",
+            },
         }
     ),
     "ClientDecision": _object({"decision": TEXT}, {"reason": TEXT}),

@@ -208,6 +208,9 @@ class ApiCase(HttpCase):
         self._hold_against_document(method, path, response.status_code, data)
         return response.status_code, data
 
+    def _assert_error(self, answer, status, code):
+        self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code))
+
     def _upload(self, name, content, headers=None):
         """A file that is chosen for a message; what a page sends with it, unless other headers are given."""
         headers = {"X-Woow-Language": "en_US"} if headers is None else headers
@@ -362,6 +365,3 @@ class TurnByHandCase(AiHttpCase):
             [("turn_id", "=", self.turn.id)], order="seq"
         )
         return [row.payload for row in rows if row.payload["type"] == kind]
-
-    def _assert_error(self, answer, status, code):
-        self.assertEqual((answer[0], answer[1]["error"]["code"]), (status, code))

@@ -65,6 +65,8 @@ IMMEDIATE = {
     "/api/ai/attachments/<int:attachment_id>",
     "/api/ai/calls/<string:call_id>/explanation",
     "/api/ai/cloud-services",
+    "/api/ai/decisions",
+    "/api/ai/decisions/<string:decision_id>",
     "/api/ai/conversations",
     "/api/ai/grants",
     "/api/ai/grants/<int:grant_id>",

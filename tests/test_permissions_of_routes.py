@@ -149,6 +149,7 @@ ROUTES = [
     ("DELETE", "/api/mcp/keys/{client_key}", None, {"in": OWN}, 404),
     ("DELETE", "/api/mcp/clients/{oauth_grant}", None, {"in": OWN}, 404),
     ("GET", "/api/mcp/calls/waiting", None, {"in": SIGNED_IN}, None),
+    ("GET", "/api/ai/decisions", None, {"in": SIGNED_IN}, None),
     ("POST", "/api/mcp/calls/{client_call}/decision", {"decision": "deny"}, {"in": OWN}, 404),
     ("POST", "/api/mcp/execute-tool", {"toolName": "forecast"}, {"in": SIGNED_IN}, None),
     (
@@ -278,6 +279,7 @@ ELSEWHERE = {
         "test_recall_proxy"
     ),
     "/api/ai/calls/<string:call_id>/explanation": "test_taint",
+    "/api/ai/decisions/<string:decision_id>": "test_decisions",
     "/api/ai/oauth/callback": "test_sign_in",
     "/api/ai/oauth/callback/<string:issuer>": "test_sign_in",
     "/api/ai/oauth/start/<int:server_id>": "test_sign_in",

@@ -45,6 +45,8 @@ ROUND_DECISIONS = ("continue", "stop")
 CALL_DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
 QUESTION_DECISIONS = ("accept", "decline", "cancel")
 ALL_CALLS = "all"  # in place of a call's id
+PENDING = [("approval", "=", "pending"), ("outcome", "=", False)]  # calls that wait for a decision
+DECISIONS = "woow_ai/decisions"  # on the bus: what waits for the person is not what it was
 
 
 class AiTurn(models.Model):
@@ -776,6 +778,8 @@ class AiTurn(models.Model):
 
         :return: their `tool_result` events
         """
+        if self._is_undecided():
+            self._tell_decisions()
         open_calls = self.call_ids.filtered(lambda call: not call.outcome)
         open_calls.question_ids._close()
         self.write({"waiting_round": 0, "waiting_until": False})
@@ -959,6 +963,7 @@ class AiTurn(models.Model):
         asked = [*self._waiting_for(), events.state("waiting")]
         self.write({"waiting_since": fields.Datetime.now(), "is_mailed": False})
         self._tell_person()
+        self._tell_decisions()
         if self.is_unattended:
             self._tell_run()
         return asked
@@ -977,7 +982,7 @@ class AiTurn(models.Model):
         return bool(self.waiting_round or self._pending_calls() or self._open_questions())
 
     def _pending_calls(self):
-        return self.call_ids.filtered(lambda call: call.approval == "pending" and not call.outcome)
+        return self.call_ids.filtered_domain(PENDING)
 
     def _open_questions(self):
         """Questions that the turn waits for."""
@@ -1047,6 +1052,7 @@ class AiTurn(models.Model):
         self._lock_for_decision()
         change()
         self._go_on_when_decided()
+        self._tell_decisions()
 
     def _record_decision(
         self, asked, decision, *, arguments=None, reason=None, content=None, shown=None
@@ -1170,6 +1176,7 @@ class AiTurn(models.Model):
             call.approval = "expired"
             self._append_events([call._decided_event()])
         self._go_on_when_decided()
+        self._tell_decisions()
 
     # ------------------------------------------------------------ providers
 

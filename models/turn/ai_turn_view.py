@@ -12,7 +12,7 @@ from ...services.render import markdown
 from ...services.sentence import load
 from ...tools import db, limits, sentences
 from ...tools.moments import utc
-from .ai_turn import FINAL_STATES
+from .ai_turn import DECISIONS, FINAL_STATES
 
 SENTENCES_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
 
@@ -387,6 +387,10 @@ class AiTurn(models.Model):
             },
         )
 
+    def _tell_decisions(self):
+        """Let the person's open pages ask anew what waits for a decision; nothing is said of it here."""
+        self.user_id._bus_send(DECISIONS, {})
+
     @api.model
     def _see(self, channel):
         """The person has this conversation in view."""
@@ -413,13 +417,6 @@ class AiTurn(models.Model):
             ("is_unseen", "=", True),
             ("state", "in", FINAL_STATES),
         ]
-
-    @api.model
-    def _waiting_count(self):
-        """Number of this person's turns that wait for a decision."""
-        # sudo: ai_turn - the caller's own, counted
-        mine = [("user_id", "=", self.env.uid), ("state", "=", "waiting")]
-        return self.sudo().search_count(mine)
 
     @api.model
     def _cron_mail_waiting(self):

@@ -28,7 +28,7 @@ from ...tools.moments import utc
 from ...tools.refusals import BadInput, Refusal, TooLate
 from ..approval.callable_mixin import BLOCKED
 from ..mcp.mcp_server_secrets import START
-from .ai_turn import LABEL_CHARS
+from .ai_turn import DECISIONS, LABEL_CHARS
 from .ai_turn_event import OrderedJson
 
 _logger = logging.getLogger(__name__)
@@ -919,6 +919,7 @@ class ToolCall(models.Model):
                 return question
         if not self.turn_id._is_private() or len(held) >= elicitation.MAX_ROUNDS:
             return held.browse()
+        self.turn_id._tell_decisions()
         expires_at = fields.Datetime.now() + timedelta(seconds=seconds)
         return self._put_question(asked, is_held=True, expires_at=expires_at)
 
@@ -952,7 +953,7 @@ class ToolCall(models.Model):
     @api.model
     def _undone_for_client(self):
         """Calls of the current user's MCP clients that were asked about and not made; the newest first."""
-        return self.search(
+        return self.search_fetch(
             [
                 ("user_id", "=", self.env.uid),
                 ("turn_id", "=", False),
@@ -960,6 +961,7 @@ class ToolCall(models.Model):
                 ("started_at", "=", False),
                 ("create_date", ">", fields.Datetime.now() - CLIENT_WAIT),
             ],
+            ["approval", "call_id", "create_date", "turn_id"],  # arguments may be long
             order="id desc",
         )
 
@@ -988,6 +990,7 @@ class ToolCall(models.Model):
                 self.env._("Too many calls are waiting for the user's decision."), "too_many_calls"
             )
         decision = tool._direct_call_decision(arguments)
+        self.env.user._bus_send(DECISIONS, {})
         return {
             "started_at": False,
             "definition": tool._pinned(),
@@ -1008,6 +1011,7 @@ class ToolCall(models.Model):
             raise BadInput("This decision does not exist.")
         call = self.sudo()  # people have no write access; the call is the current user's own
         call._decide(decision, reason=reason)
+        self.env.user._bus_send(DECISIONS, {})
         if decision == "deny":
             denial = sentences.translated(self.env, call._denial())
             call._end_direct(CallResult(outcome="denied", text=denial, display=denial))

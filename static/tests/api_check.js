@@ -2,7 +2,7 @@ import { OPERATIONS, SCHEMAS } from "./api_table";
 
 const ROUTES = Object.entries(OPERATIONS).map(([line, operation]) => ({
     pattern: new RegExp(
-        `^${line.replaceAll("{call_id}", "[^/]+").replaceAll(/\{\w+\}/g, "\\d+")}$`
+        `^${line.replaceAll(/\{(call|decision)_id\}/g, "[^/]+").replaceAll(/\{\w+\}/g, "\\d+")}$`
     ),
     ...operation,
 }));

@@ -1,0 +1,290 @@
+"""Decisions: all that waits for the current user, in one list."""
+
+import json
+
+from odoo import api, models
+from odoo.tools import SQL
+
+from ...services import text
+from ...services.approval import hints
+from ...tools.moments import utc
+from ...tools.refusals import NotThere
+from ..turn.ai_turn import PENDING
+from ..turn.tool_call import CLIENT_WAIT
+
+TURN = "woow_paas_platform.ai_turn"
+CALL = "woow_paas_platform.tool_call"
+QUESTION = "woow_paas_platform.call_question"
+
+NAME_CHARS = 120
+SUMMARY_CHARS = 300
+VALUE_CHARS = 120  # of a changed field
+RECORDS, FIELDS = 3, 3  # changed ones that a row shows
+SMALL = (
+    20_000  # characters of the JSON that a row is made of; what has more is read when it is opened
+)
+PACKED = 200_000  # bytes that PostgreSQL may unpack to find out
+
+# The rest of a row may be long, so Odoo must not read it along.
+TURN_FIELDS = ("state", "waiting_round", "waiting_since", "waiting_until", "channel_id", "user_id")
+CALL_FIELDS = ("call_id", "turn_id", "approval", "outcome", "create_date")
+QUESTION_FIELDS = ("call_id", "kind", "action", "is_held", "create_date", "expires_at")
+SHOWN_OF_CALL = (
+    "action_id",
+    "client_name",
+    "operation_id",
+    "records",
+    "server_name",
+    "title",
+    "tool_id",
+    "tool_name",
+)
+
+
+class Decision(models.AbstractModel):
+    """List of what waits for the current user: rows of turns, calls and questions, none of its own.
+
+    A decision is made by `AiTurn._decide`, on a call of an MCP client by `ToolCall._decide_for_client`.
+    """
+
+    _name = "woow_paas_platform.decision"
+    _description = "Decision"
+
+    @api.model
+    def _list(self, limit):
+        """:return: ``{"decisions": [row], "total"}``, the newest first; see docs/api.md"""
+        found = self._found()
+        page = found[:limit]
+        calls = self.env[CALL].union(*(self._call_of(record) for _kind, record in page))
+        calls.fetch(SHOWN_OF_CALL)
+        small = self._small(calls)
+        return {
+            "decisions": [self._row(kind, record, small) for kind, record in page],
+            "total": len(found),
+        }
+
+    @api.model
+    def _count(self):
+        return len(self._found())
+
+    @api.model
+    def _details(self, decision_id):
+        """All that is to be read before a decision.
+
+        :param decision_id: of a row of the list
+        :return: the row with its ``question``: an event of the turn, or a call of an MCP client
+        :raises NotThere: it is not the current user's, or waits no more
+        """
+        for kind, record in self._found():
+            if _id_of(kind, record) == decision_id:
+                row = self._row(kind, record, self._small(self._call_of(record)))
+                return {**row, "question": self._question(kind, record)}
+        raise NotThere(self.env._("This has already been decided or has expired."))
+
+    # ------------------------------------------------------------ what waits
+
+    @api.model
+    def _found(self):
+        """:return: ``[(kind, record)]`` of the current user, the newest first"""
+        turns = self.env[TURN].search_fetch(
+            [("user_id", "=", self.env.uid), ("state", "in", ("running", "waiting"))], TURN_FIELDS
+        )
+        waiting = turns.filtered(lambda turn: turn.state == "waiting")
+        rounds = waiting.filtered("waiting_round")
+        calls = self.env[CALL].search_fetch(
+            [*PENDING, ("turn_id", "in", (waiting - rounds).ids)], CALL_FIELDS
+        )
+        questions = self.env[QUESTION].search_fetch(
+            [("call_id.turn_id", "in", turns.ids), ("action", "=", False)], QUESTION_FIELDS
+        )
+        questions.call_id.fetch(CALL_FIELDS)
+        of_clients = self.env[CALL]._waiting_for_client()
+        found = [
+            *(("round", turn) for turn in rounds),
+            *(("call", call) for call in calls),
+            *(
+                ("sign_in" if question.kind == "sign_in" else "question", question)
+                for question in questions
+                if question._is_open()
+            ),
+            *(("client_call", call) for call in of_clients),
+        ]
+        return sorted(found, key=lambda one: (self._asked_at(*one), one[1].id), reverse=True)
+
+    def _asked_at(self, kind, record):
+        if kind == "client_call" or (kind in ("question", "sign_in") and record.is_held):
+            return record.create_date
+        turn = self._turn_of(record)
+        return turn.waiting_since or turn.create_date
+
+    def _expires_at(self, kind, record):
+        if kind == "client_call":
+            return record.create_date + CLIENT_WAIT
+        is_held = kind in ("question", "sign_in") and record.expires_at
+        return record.expires_at if is_held else self._turn_of(record).waiting_until
+
+    def _call_of(self, record):
+        if record._name == QUESTION:
+            return record.call_id
+        return record if record._name == CALL else self.env[CALL]
+
+    def _turn_of(self, record):
+        return record if record._name == TURN else self._call_of(record).turn_id
+
+    # ------------------------------------------------------------ rows
+
+    def _row(self, kind, record, small):
+        """:param small: calls whose arguments and changes a row has room for"""
+        call, turn = self._call_of(record), self._turn_of(record)
+        # sudo: ai.assistant - the name of the one that the caller has asked
+        assistant = turn.sudo().assistant_id
+        return {
+            "id": _id_of(kind, record),
+            "kind": kind,
+            "turn_id": turn.id or None,
+            "title": text.one_line(call.title or call.tool_name or "", NAME_CHARS),
+            "server": text.one_line(call.server_name or "", NAME_CHARS),
+            "client": text.one_line(call.client_name or "", NAME_CHARS),
+            "round": turn.waiting_round if kind == "round" else None,
+            "assistant": {"id": assistant.id, "name": assistant.name} if assistant else None,
+            **self._place(turn.channel_id),
+            "summary": self._summary(kind, record, call in small),
+            **self._effect(call if kind == "call" else call.browse(), call in small),
+            # sudo: mcp_tool - what the tool says of itself, told its caller
+            "destructive": bool(call)
+            and hints.read(call.sudo()._annotations()).says_destructive
+            and kind in ("call", "client_call"),
+            "asked_at": utc(self._asked_at(kind, record)),
+            "expires_at": utc(self._expires_at(kind, record)),
+        }
+
+    def _place(self, channel):
+        """Conversation of a decision and the record that it is about, as far as the caller may see them."""
+        own, is_internal = channel._own_conversation(), self.env.user._is_internal()
+        url = None
+        if own:
+            url = f"/odoo/ai-chat/{own.id}" if is_internal else f"/my/ai/{own.id}"
+        elif channel and is_internal:
+            url = f"/odoo/discuss?active_id=discuss.channel_{channel.id}"
+        record = own._about(self.env.user) if own else None
+        is_seen = own or (channel and channel.has_access("read"))
+        return {
+            "conversation": {"id": channel.id, "name": channel.name or "", "url": url}
+            if is_seen
+            else None,
+            "record": {
+                "model": record._name,
+                "id": record.id,
+                "name": record.display_name or "",
+                "url": f"/odoo/{record._name}/{record.id}" if is_internal else None,
+            }
+            if record
+            else None,
+        }
+
+    def _summary(self, kind, record, is_small):
+        """Arguments of a call, or the words of a server, in one line; empty where there is no room for them."""
+        if kind == "round":
+            return ""
+        if kind in ("question", "sign_in"):
+            return _cut(record.message or record.host or "", SUMMARY_CHARS)
+        if not is_small:
+            return ""
+        pairs = (f"{name}: {_plain(value)}" for name, value in (record.arguments or {}).items())
+        return _cut(" · ".join(pairs), SUMMARY_CHARS)
+
+    def _effect(self, call, is_small):
+        """Beginning of what a call on Odoo's records would change.
+
+        :return: ``changes`` as in a rehearsal, each with its `kind`, and whether ``has_more`` is to be read
+        """
+        # sudo: tool_call - told to the person who is asked, as the event is
+        shown = call.sudo()._rehearsal_shown() if is_small and call.records else None
+        if not shown or "impossible" in shown:
+            return {"changes": [], "has_more": bool(call) and (not is_small or bool(shown))}
+        of_kind = (("created", "created"), ("changes", "changed"), ("deleted", "deleted"))
+        model = (call.arguments or {}).get("model")
+        records = [{**one, "kind": kind} for name, kind in of_kind for one in shown.get(name) or ()]
+        records.sort(key=lambda one: one["model"] != model)  # first the one that the call is about
+        is_rest = any(shown.get(name) for name in ("messages", "outward", "hidden", "partial"))
+        return {
+            "changes": [_beginning(one) for one in records[:RECORDS]],
+            "has_more": is_rest
+            or len(records) > RECORDS
+            or any(one.get("more") or len(one.get("fields") or ()) > FIELDS for one in records),
+        }
+
+    def _small(self, calls):
+        """Calls whose arguments and changes a row has room for; only these are read."""
+        rows = self.env.execute_query(
+            SQL(
+                """
+                SELECT id FROM woow_paas_platform_tool_call
+                 WHERE id = ANY(%(ids)s)
+                   AND pg_column_size(arguments) <= %(packed)s
+                   AND length(arguments::text) <= %(small)s
+                   AND (rehearsal IS NULL
+                        OR (pg_column_size(rehearsal) <= %(packed)s
+                            AND COALESCE(length((rehearsal -> 'shown')::text), 0) <= %(small)s))
+                """,
+                ids=calls.ids,
+                packed=PACKED,
+                small=SMALL,
+            )
+        )
+        small = calls.browse(row[0] for row in rows)
+        small.fetch(["arguments"])
+        return small
+
+    def _question(self, kind, record):
+        if kind == "client_call":
+            return record._client_data()[0]
+        # sudo: ai_turn, tool_call, call_question - the caller's own; names and schemas of what the caller is asked
+        record = record.sudo()
+        if kind == "round":
+            return record._confirm_event()
+        return record._approval_event() if kind == "call" else record._event()
+
+
+def _id_of(kind, record):
+    if kind == "round":
+        return f"turn-{record.id}"
+    return record._public_id() if kind in ("question", "sign_in") else record.call_id
+
+
+def _plain(value):
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(words, chars):
+    """One line in which what does not show is told, and of which so much is left."""
+    return text.one_line(text.visible(words[: 4 * chars]), chars)
+
+
+def _beginning(record):
+    """A record of a rehearsal with the first of its fields, long values cut."""
+    return {
+        "kind": record["kind"],
+        "model": record["model"],
+        "label": record["label"],
+        "name": _cut(record["name"] or "", NAME_CHARS),
+        "sensitive": bool(record.get("sensitive")),
+        "fields": [
+            {
+                "name": field["name"],
+                "label": field["label"],
+                "type": field["type"],
+                "old": _short(field.get("old")),
+                "new": _short(field.get("new")),
+            }
+            for field in (record.get("fields") or ())[:FIELDS]
+        ],
+    }
+
+
+def _short(value):
+    """A value of a field, or the beginning of its text."""
+    if isinstance(value, str):
+        return _cut(value, VALUE_CHARS)
+    written = json.dumps(value, ensure_ascii=False)
+    return value if len(written) <= 2 * VALUE_CHARS else _cut(written, VALUE_CHARS)
