@@ -104,6 +104,7 @@
             "woow_paas_platform/static/src/mentions/**/*",
             "woow_paas_platform/static/src/composer/**/*",
             "woow_paas_platform/static/src/ai_chat/**/*",
+            "woow_paas_platform/static/src/decisions/**/*",
         ],
         "woow_paas_platform.assets_chat_portal": [
             ("include", "woow_paas_platform.assets_chat"),

@@ -148,7 +148,7 @@ def _client():
 
 
 def _where_to_decide(env):
-    page = env["ir.http"]._woow_addresses().base + "/my/ai/connections"
+    page = env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
     return env._(
         "This call needs the user's approval. The user can allow or deny it on this page: %(page)s "
         "Once it is allowed, make the same call again within an hour.",

@@ -30,6 +30,12 @@ class AiPortal(CustomerPortal):
         values = {"page_name": "ai", "props": props, "is_gone": bool(gone)}
         return request.render("woow_paas_platform.portal_my_ai", values)
 
+    @http.route("/my/ai/decisions", **PAGE)
+    def portal_my_ai_decisions(self, **_kw):
+        return request.render(
+            "woow_paas_platform.portal_my_ai_decisions", {"page_name": "ai_decisions"}
+        )
+
     @http.route(
         ["/my/ai/translations", "/my/ai/translations/<string:lang>"], **{**PAGE, "multilang": False}
     )

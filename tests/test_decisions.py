@@ -198,9 +198,11 @@ class TestDecisions(TurnByHandCase):
         self._waits((self.forecast, {}), minutes=1)
         channel = self.turn.channel_id.sudo()
         channel.woow_user_id = self.stranger
-        channel.channel_member_ids.filtered(
-            lambda one: one.partner_id == self.member.partner_id
-        ).unlink()
+        self.env.flush_all()
+        self.env.cr.execute(
+            "DELETE FROM discuss_channel_member WHERE channel_id = %s", [channel.id]
+        )
+        self.env.invalidate_all()
         self.env.flush_all()
         (row,) = self._listed()["decisions"]
         self.assertEqual((row["conversation"], row["record"]), (None, None))

@@ -120,6 +120,7 @@ IMMEDIATE = {
     "/my/ai/<int:conversation_id>",
     "/my/ai-servers",
     "/my/ai/connections",
+    "/my/ai/decisions",
     "/my/ai/sign-ins",
     "/my/ai/sign-ins/forget",
     "/my/ai/translations",

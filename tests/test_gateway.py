@@ -141,7 +141,7 @@ class TestGateway(GatewayCase):
         result = self._result()
         self.assertTrue(result["isError"])
         self.assertEqual(result["_meta"]["code"], "approval_required")
-        self.assertIn(f"{self.base_url()}/my/ai/connections", result["content"][0]["text"])
+        self.assertIn(f"{self.base_url()}/my/ai/decisions", result["content"][0]["text"])
         self.assertEqual(self._code(), "approval_required")
         row = self._rows()
         self.assertEqual((len(row), row.outcome, row.approval), (1, False, "pending"))

@@ -42,6 +42,7 @@ class TestLightPages(AiHttpCase):
             "/my": None,
             "/my/services": None,
             "/my/ai": CHAT,
+            "/my/ai/decisions": CHAT,
             "/my/ai-servers": FORMS,
             "/my/ai/connections": FORMS,
         }.items():

@@ -242,6 +242,7 @@ ROUTES = [
             "/my/ai",
             "/my/ai-servers",
             "/my/ai/connections",
+            "/my/ai/decisions",
             "/my/ai/sign-ins",
             "/my/ai/translations",
             "/my/ai/translations/en_US",

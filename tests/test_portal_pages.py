@@ -9,10 +9,10 @@ SETTINGS = ("/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins")
 class TestPortalPages(AiHttpCase):
     """What a person finds in the portal, and what is said where there is nothing to find."""
 
-    def test_the_home_has_two_tiles(self):
+    def test_the_home_has_three_tiles(self):
         self._sign_in(self.member)
         page = self.url_open("/my/home").text
-        for path in ("/my/ai", "/my/services"):
+        for path in ("/my/ai", "/my/ai/decisions", "/my/services"):
             self.assertIn(f'href="{path}"', page)
         for path in SETTINGS:
             self.assertNotIn(path, page)

@@ -109,7 +109,8 @@ class Decision(models.AbstractModel):
             ),
             *(("client_call", call) for call in of_clients),
         ]
-        return sorted(found, key=lambda one: (self._asked_at(*one), one[1].id), reverse=True)
+        found.sort(key=lambda one: one[1].id)  # those of one answer stay in its order
+        return sorted(found, key=lambda one: self._asked_at(*one), reverse=True)
 
     def _asked_at(self, kind, record):
         if kind == "client_call" or (kind in ("question", "sign_in") and record.is_held):

@@ -158,13 +158,14 @@ def test_a_call_waits_for_its_user_on_a_page(each_odoo, key, asks, counter, page
     assert counter.executions(name) == 0
 
     page = page_of(each_odoo, "user", viewport={"width": 390, "height": 844})
-    page.goto(re.search(r"http\S+/my/ai/connections", newer["text"])[0])
-    waiting = page.locator(".o_woow_waiting_calls")
-    expect(waiting).to_contain_text(name)
+    page.goto(re.search(r"http\S+/my/ai/decisions", newer["text"])[0])
+    waiting = page.locator(".o_woow_decision").filter(has_text=name)
+    waiting.locator(".o_woow_decision_head").click()
+    expect(waiting.locator(".o_woow_waiting_value").first).to_have_text(name)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert violations(page, ".o_woow_waiting_calls") == []
+    assert violations(page, ".o_woow_decisions") == []
     waiting.get_by_role("button", name="Allow once").click()
-    expect(waiting.get_by_role("status")).to_contain_text("is allowed")
+    expect(page.locator(".o_woow_decisions_said")).to_contain_text("is allowed")
     again = run(older_client(url, key, TOOL, {"id": name}))[2]
     assert again.content[0].text == f"counted {name}"
     third = run(older_client(url, key, TOOL, {"id": name}))[2]

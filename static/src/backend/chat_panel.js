@@ -7,6 +7,7 @@ import { ChatFrame } from "./frame/chat_frame";
 import { pageTheme } from "./theme";
 
 const ACTION = "woow_paas_platform.ai_chat";
+const DECISIONS = "woow_paas_platform.decisions";
 const ENDED = "woow_ai/turn_ended";
 const SEEN = "woow_ai/seen";
 
@@ -70,12 +71,20 @@ export const chatPanelService = {
             return isShown && document.visibilityState === "visible";
         }
 
+        /** The list on the screen shows what waits. */
+        function isListed() {
+            return action.currentController?.action.tag === DECISIONS;
+        }
+
         bus.subscribe(ENDED, (data) => {
             // the bus repeats what came shortly before the page was opened
             if (Date.parse(data.at) < openedAt || isWatched(data.conversation_id)) {
                 return;
             }
             panel.unseen.add(data.conversation_id);
+            if (data.state === "waiting" && isListed()) {
+                return;
+            }
             const close = notification.add(endedSentence(data), {
                 type: data.state === "waiting" ? "warning" : "success",
                 buttons: [

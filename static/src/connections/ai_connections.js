@@ -8,15 +8,11 @@ import { McpApi } from "../core/mcp_api";
 import { TryAgain } from "../core/try_again";
 import { ClientKeys } from "./client_keys";
 import { ConnectionCard } from "./connection_card";
-import { WaitingCalls } from "./waiting_calls";
 
-/**
- * A person's own keys for shared servers and for MCP clients, what these clients wait for, and the tools that the
- * person has allowed for good.
- */
+/** A person's own keys for shared servers and for MCP clients, and the tools that the person has allowed for good. */
 export class AiConnections extends Component {
     static template = "woow_paas_platform.AiConnections";
-    static components = { ClientKeys, ConnectionCard, TryAgain, WaitingCalls };
+    static components = { ClientKeys, ConnectionCard, TryAgain };
     static props = {};
 
     setup() {

@@ -207,6 +207,20 @@ export class AiApi extends ApiClient {
     }
 
     /**
+     * What waits for the person's decision, the newest first; `limit` 0 only counts.
+     *
+     * @returns {Promise<{decisions: Object[], total: number}>}
+     */
+    decisions({ limit } = {}) {
+        return this.request("GET", withQuery("/api/ai/decisions", { limit }));
+    }
+
+    /** One of them with its `question`. */
+    decision(id) {
+        return this.request("GET", `/api/ai/decisions/${encodeURIComponent(id)}`);
+    }
+
+    /**
      * Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`.
      *
      * @param {{shown?: Object<string, string>}} body `shown`: the `review_hash` of each call that was seen, by its id

@@ -98,10 +98,6 @@ export class McpApi extends ApiClient {
         return this.request("DELETE", `/api/mcp/clients/${id}`);
     }
 
-    async waitingCalls() {
-        return (await this.request("GET", "/api/mcp/calls/waiting")).calls;
-    }
-
     /** @param {{decision: string, reason?: string}} values */
     decideCall(id, values) {
         return this.request("POST", `/api/mcp/calls/${id}/decision`, values);

@@ -1,4 +1,4 @@
-import { onPatched, onWillUnmount, useState } from "@odoo/owl";
+import { onPatched, onWillUnmount, useEnv, useState } from "@odoo/owl";
 import { useService } from "@web/core/utils/hooks";
 
 /** Where the person is next who has decided with this element: at the call, else in the answer. */
@@ -9,9 +9,14 @@ function placeAfter(element) {
     );
 }
 
-/** Sends a decision once and keeps what the server said against it: a sentence, and codes of fields. */
+/**
+ * Sends a decision once and keeps what the server said against it: a sentence, and codes of fields.
+ *
+ * `onDecision` of the environment, `(body, error) => void`, is told of it where no stream is.
+ */
 export function useDecision() {
     const chat = useService("ai_chat");
+    const { onDecision } = useEnv();
     const state = useState({ isBusy: false, error: "", fields: {} });
     let decider = null;
     let place = null;
@@ -34,12 +39,14 @@ export function useDecision() {
         Object.assign(state, { isBusy: true, error: "", fields: {} });
         try {
             await chat.api.decide(turnId, body);
+            onDecision?.(body, null);
         } catch (error) {
             state.error = error;
             state.fields = error.details?.fields || {};
             if (error.status === 409) {
                 chat.thread?.refresh();
             }
+            onDecision?.(body, error);
         } finally {
             state.isBusy = false;
         }

@@ -119,6 +119,8 @@ test("each request of the client is one that the API takes", async () => {
         stopTurn: [[9]],
         rehearsal: [[9, "c1", 0]],
         explanation: [["c1"]],
+        decisions: [[], [{ limit: 0 }]],
+        decision: [["c1"], ["turn-9"]],
         decide: [
             [9, { id: "c1", decision: "approve_once", shown: { c1: "ab12" } }],
             [9, { id: "c1", decision: "accept", args, content: args, reason: "so" }],
@@ -145,7 +147,6 @@ test("each request of the client is one that the API takes", async () => {
         makeClientKey: [[{ name: "Laptop", days: 90, password: "p" }]],
         revokeClientKey: [[6]],
         disconnectClient: [[6]],
-        waitingCalls: [[]],
         decideCall: [["direct_6", { decision: "deny" }]],
         signOut: [[6]],
         grants: [[]],
