@@ -7,6 +7,7 @@ from conftest import E2E_LOGS
 from counter import count
 from dark import darken
 from playwright.sync_api import expect
+from test_records import with_partners  # noqa: F401 a fixture
 from waiting import eventually
 
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -78,3 +79,45 @@ def test_a_turn_that_waits_is_decided_from_the_list(
     assert [counter.executions(name) for name in names] == [0, 1, 1]
     if place == "backend":
         expect(page.locator(".o_woow_decisions_systray")).to_have_count(0)
+
+
+def test_a_change_that_differs_by_then_is_back_in_the_list(
+    with_partners,  # noqa: F811
+    scripted_llm,
+    page_of,
+    request,
+):
+    """The row shows the difference; what was allowed is not what would happen by then, so it is asked about again."""
+    odoo = with_partners
+    (partner,) = odoo.rpc("res.partner", "create", [{"name": "Zebra Works", "city": "Graz"}])
+    request.addfinalizer(lambda: odoo.rpc("res.partner", "unlink", [partner]))
+    asked = f"Move contact {partner}"
+    moved = {"model": "res.partner", "ids": [partner], "values": {"city": "Linz"}}
+    scripted_llm.script(
+        first(asked, calls(("update_records", moved))), then(asked, {"content": "It moved."})
+    )
+    page = page_of(odoo, "admin", viewport=PHONE)
+    page.goto("/odoo/ai-decisions")
+    chat = Chat(odoo, client=odoo.session("admin"))
+    turn = chat.ask(asked)
+    request.addfinalizer(turn.stop)
+    row = page.locator(".o_woow_decision")
+    change = row.locator(".o_woow_decision_changes [data-field=city]")
+    expect(change.locator("del")).to_have_text("Graz")
+    expect(change.locator("ins")).to_have_text("Linz")
+    assert axe.violations(page, ".o_woow_decisions") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.screenshot(path=E2E_LOGS / "decisions-change.png")
+
+    odoo.rpc("res.partner", "write", [partner], {"city": "Wien"})
+    row.locator(".o_woow_decision_head").click()
+    row.get_by_role("button", name="Allow once").click()
+    expect(change.locator("del")).to_have_text("Wien")
+    row.locator(".o_woow_decision_head").click()
+    expect(row.get_by_role("alert")).to_contain_text("The records have changed")
+    page.screenshot(path=E2E_LOGS / "decisions-changed.png", full_page=True)
+    assert odoo.rpc("res.partner", "read", [partner], ["city"])[0]["city"] == "Wien"
+    row.get_by_role("button", name="Allow once").click()
+    assert turn.wait_ended() == "done"
+    expect(page.locator(".o_woow_decisions")).to_contain_text("Nothing is waiting for you.")
+    assert odoo.rpc("res.partner", "read", [partner], ["city"])[0]["city"] == "Linz"

@@ -59,6 +59,7 @@ export class DecisionList extends Reactive {
         this.error = null;
         /** What became of the last decision. */
         this.said = "";
+        this.decidedId = null;
         /** "", "conversations", "clients" or the id of an assistant. */
         this.from = "";
         this.kind = "";
@@ -118,6 +119,9 @@ export class DecisionList extends Reactive {
     async load() {
         try {
             const { decisions, total } = await this.api.decisions({ limit: LIST_SIZE });
+            if (decisions.some(({ id }) => id === this.decidedId)) {
+                this.said = ""; // it is asked about again
+            }
             const known = new Map(this.rows.map((row) => [row.id, row]));
             this.rows = decisions.map((data) => this.merged(known.get(data.id), data));
             Object.assign(this, { total, isLoaded: true, error: null });
@@ -186,6 +190,7 @@ export class DecisionList extends Reactive {
     async settle(row, decision, error) {
         if (!error) {
             this.said = outcomeOf(row, decision);
+            this.decidedId = row.id;
             this.remove(row);
             return;
         }
