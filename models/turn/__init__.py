@@ -2,7 +2,6 @@ from . import ai_turn
 from . import ai_turn_request
 from . import ai_turn_view
 from . import ai_turn_event
-from . import ai_turn_stop
 from . import tool_call
 from . import tool_call_sum
 from . import call_question
