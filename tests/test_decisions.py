@@ -26,7 +26,7 @@ class TestDecisions(TurnByHandCase):
         self.forecast.approval_policy = "ask"
         self.alerts.approval_policy = "auto"
         self.round = 0
-        self.turn._request_stop()
+        self.turn.unlink()
 
     # ------------------------------------------------------------ what waits
 
@@ -56,7 +56,7 @@ class TestDecisions(TurnByHandCase):
             self.store.suspend_call(self.claim, f"call_{self.round}_1", wanted, []), ""
         )
         self._let_wait(minutes)
-        return self.turn.call_ids.question_ids._public_id()
+        return f"question-{self.turn.call_ids.question_ids.id}"
 
     def _client_asks(self, **arguments):
         name = {"name": "weather__forecast", "arguments": arguments}
@@ -145,7 +145,7 @@ class TestDecisions(TurnByHandCase):
         question = call._hold(ElicitRequest(message="Who?"), 60)
         self.env.flush_all()
         (row,) = self._listed()["decisions"]
-        self.assertEqual((row["id"], row["kind"]), (question._public_id(), "question"))
+        self.assertEqual((row["id"], row["kind"]), (f"question-{question.id}", "question"))
         self.assertEqual(self.turn.state, "running")
         self.store.end_call(self.claim, "call_1_1", CallResult(outcome="ok", text="x"), [])
         self.env.invalidate_all()
@@ -160,8 +160,7 @@ class TestDecisions(TurnByHandCase):
         turn._expire_if_late()
         self.env.flush_all()
         self.assertNotIn(expired, self._ids())
-        self.turn._request_stop()
-        self.env.flush_all()
+        self.assertEqual(self._call("POST", f"/api/ai/turns/{self.turn.id}/stop")[0], 200)
         self.assertEqual(self._ids(), [])
 
     # ------------------------------------------------------------ who sees what

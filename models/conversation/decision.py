@@ -16,6 +16,7 @@ TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"
 QUESTION = "woow_paas_platform.call_question"
 
+MAX_TURNS = 1_000  # that are looked through; unattended ones are not limited otherwise
 NAME_CHARS = 120
 SUMMARY_CHARS = 300
 VALUE_CHARS = 120  # of a changed field
@@ -87,7 +88,9 @@ class Decision(models.AbstractModel):
     def _found(self):
         """:return: ``[(kind, record)]`` of the current user, the newest first"""
         turns = self.env[TURN].search_fetch(
-            [("user_id", "=", self.env.uid), ("state", "in", ("running", "waiting"))], TURN_FIELDS
+            [("user_id", "=", self.env.uid), ("state", "in", ("running", "waiting"))],
+            TURN_FIELDS,
+            limit=MAX_TURNS,
         )
         waiting = turns.filtered(lambda turn: turn.state == "waiting")
         rounds = waiting.filtered("waiting_round")
