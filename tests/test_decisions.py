@@ -141,27 +141,21 @@ class TestDecisions(TurnByHandCase):
     def test_a_question_of_a_held_session_is_there_while_the_turn_runs(self):
         self.turn = self._ask(self.member).sudo()
         self._begin((self.alerts, {}))
-        call = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", "call_1_1")])
-        question = call._hold(ElicitRequest(message="Who?"), 60)
-        self.env.flush_all()
+        event = self.store.ask(self.claim, "call_1_1", ElicitRequest(message="Who?"), 60.0)
         (row,) = self._listed()["decisions"]
-        self.assertEqual((row["id"], row["kind"]), (f"question-{question.id}", "question"))
+        self.assertEqual((row["id"], row["kind"]), (event["id"], "question"))
         self.assertEqual(self.turn.state, "running")
         self.store.end_call(self.claim, "call_1_1", CallResult(outcome="ok", text="x"), [])
         self.env.invalidate_all()
         self.assertEqual(self._ids(), [])
 
     def test_what_is_over_waits_no_more(self):
-        (expired,) = self._waits((self.forecast, {}), minutes=9)
-        turn = self.turn
-        self._waits((self.forecast, {}), minutes=5)
-        self.assertEqual(len(self._ids()), 2)
-        turn.waiting_until = fields.Datetime.now() - timedelta(minutes=1)
-        turn._expire_if_late()
-        self.env.flush_all()
-        self.assertNotIn(expired, self._ids())
-        self.assertEqual(self._call("POST", f"/api/ai/turns/{self.turn.id}/stop")[0], 200)
-        self.assertEqual(self._ids(), [])
+        self._waits((self.forecast, {}), (self.forecast, {}), minutes=5)
+        stop = f"/api/ai/turns/{self.turn.id}/stop"
+        (kept,) = self._waits((self.forecast, {}), minutes=9)
+        self.assertEqual(len(self._ids()), 3)
+        self.assertEqual(self._call("POST", stop)[0], 200)
+        self.assertEqual(self._ids(), [kept])
 
     # ------------------------------------------------------------ who sees what
 
