@@ -369,6 +369,12 @@ class TestGateway(GatewayCase):
             self.assertEqual((status, said["error"]["data"]["code"]), (403, "cross_site"))
         self.assertEqual(self._rpc(self.key, "ping", Origin=self.base_url())[0], 200)
 
+    def test_a_name_that_a_stranger_binds_to_this_address_comes_not_in(self):
+        foreign = {"Host": "evil.example.com", "Origin": "http://evil.example.com"}
+        for site in ({}, {"Sec-Fetch-Site": "same-origin"}):
+            status, said = self._rpc(self.key, "ping", **foreign, **site)
+            self.assertEqual((status, said["error"]["data"]["code"]), (403, "cross_site"))
+
     def test_what_is_no_post_of_json(self):
         authorized = {"Authorization": f"Bearer {self.key}"}
         for method in ("GET", "DELETE"):

@@ -30,19 +30,24 @@ class CrossSite(Forbidden):
     """A page of another site has sent the request."""
 
 
-def _is_same_origin(headers):
+def _is_same_origin(headers, *, is_host_trusted=True):
     """True if no page of another site has sent this request with the person's session.
+
+    :param is_host_trusted: False: only web.base.url says where this Odoo is, since a name that a stranger has bound to
+        its address is the host of a request, too
 
     Browsers leave out `Sec-Fetch-Site` over plain http, and then still name the `Origin` of what is no GET.
     Programs send neither.
     """
-    if (site := headers.get("Sec-Fetch-Site")) is not None:
+    site = headers.get("Sec-Fetch-Site")
+    if site is not None and (is_host_trusted or site not in ("same-origin", "none")):
         return site in ("same-origin", "none")
     if (origin := headers.get("Origin")) is None:
         return True
     # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
     base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
-    here = {_origin_of(request.httprequest.host_url), _origin_of(base)} - {None}
+    asked = request.httprequest.host_url if is_host_trusted else base
+    here = {_origin_of(asked), _origin_of(base)} - {None}
     found = _origin_of(origin)
     if found not in here and found and found[1] in {host for _scheme, host, _port in here}:
         _tell_of_proxy(origin, request.httprequest.host_url)
@@ -108,7 +113,7 @@ class IrHttp(models.AbstractModel):
     @classmethod
     def _auth_method_woow_mcp(cls):
         """A token of a sign-in or an Odoo API key, and nothing else: no session, so no page can call with one."""
-        if not _is_same_origin(request.httprequest.headers):
+        if not _is_same_origin(request.httprequest.headers, is_host_trusted=False):
             raise CrossSite
         if not cls._woow_sign_in_by_grant() and not cls._woow_sign_in_by_key(MCP_SCOPE):
             raise cls._woow_denied()
