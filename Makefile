@@ -21,7 +21,7 @@ failover:  ## Kill a primary PostgreSQL under load, again and again: TIMES=100
 	@$(DEV) test --only e2e -- -k test_failover --failovers=$(or $(TIMES),100) --timeout=7200
 	@cat .dev/reports/failovers.txt
 
-conformance:  ## Run the official suite of MCP against the engine
+conformance:  ## Run the official suite of MCP against the engine and /mcp
 	@$(DEV) test --only conformance
 
 soak:  ## Use the whole product while everything around it breaks, and look for leaks: MINUTES=5

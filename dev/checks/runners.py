@@ -84,10 +84,10 @@ def _run(only: str | None, arguments: Sequence[str], modules: Sequence[str]) -> 
     set_up(chosen)
     outcomes = []
     instance = testbed.template()
-    if set(chosen) & {"odoo", "apps", "e2e"}:
+    if set(chosen) & {"odoo", "apps", "e2e", "conformance"}:
         with testbed.running_postgres(instance), ThreadPoolExecutor(max_workers=1) as pool:
             core = Pytest("core", _core(arguments), quiet=True) if "core" in chosen else None
-            if set(chosen) & {"odoo", "e2e"}:
+            if set(chosen) & {"odoo", "e2e", "conformance"}:
                 testbed.prepare_template(instance, fresh=not only)
             apps = (
                 pool.submit(_apps, instance, arguments, quiet=bool(set(chosen) - {"apps"}))
@@ -99,13 +99,11 @@ def _run(only: str | None, arguments: Sequence[str], modules: Sequence[str]) -> 
             found = (core and core.finish(), odoo, apps and apps.result())
             outcomes += [outcome for outcome in found if outcome]
             if "e2e" in chosen:
-                beside = "conformance" in chosen
-                outcomes += _e2e(instance, arguments, beside=beside)
-                chosen = [name for name in chosen if name != "conformance"]
+                outcomes += _e2e(instance, arguments, beside="conformance" in chosen)
+            elif "conformance" in chosen:
+                outcomes.append(conformance.run(LOGS / "test", instance))
     elif "core" in chosen:
         outcomes.append(Pytest("core", _core(arguments)).finish())
-    if "conformance" in chosen:
-        outcomes.append(conformance.run(LOGS / "test"))
     if not arguments:
         for outcome in outcomes:
             _miss_nothing(outcome)
@@ -141,6 +139,7 @@ def set_up(chosen: Sequence[str]) -> None:
             waiting.append(pool.submit(chromium.ensure))
         if "conformance" in chosen:
             waiting.append(pool.submit(node.node, conformance.NODE))
+            waiting.append(pool.submit(venvs.extra, conformance.CATALOGUE_KIND))
         node.node_modules()
         odoo_venv.main()
         for part in waiting:
@@ -323,7 +322,7 @@ def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[
     # They wait more than they compute. A file's tests share servers, so a file stays in one process.
     together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
     tests = Pytest("e2e", [ROOT / "tests/e2e", "-q", *together, *arguments])
-    others = [conformance.run(LOGS / "test")] if beside else []
+    others = [conformance.run(LOGS / "test", instance)] if beside else []
     outcome = tests.finish()
     for log in sorted(LOGS.glob("e2e-*.log")):
         outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
