@@ -8,16 +8,18 @@ from odoo.http import request
 
 from ..models.approval.callable_mixin import APPROVAL_REQUIRED
 from ..runtime import process
-from ..runtime.web import api_error, direct_call
+from ..runtime.web import api_error, client_reads, direct_call
 from ..runtime.web.api_error import ApiError
+from ..runtime.web.client_reads import ClientReads
 from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
 from ..services.gateway import results, server
 from ..services.gateway.approval import Question
-from ..services.gateway.host import UnknownTool
+from ..services.gateway.host import Failure, UnknownTool
 from ..services.oauth_server import const as oauth
 from ..services.records import catalog
+from ..services.turn import names
 from ..tools import sentences
 from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
@@ -34,20 +36,34 @@ class GatewayController(http.Controller):
         headers = {name.lower(): value for name, value in sent.headers.items()}
         body = sent.get_data() if sent.content_length else b""
         scopes = getattr(request, "woow_scopes", oauth.SCOPES)  # a key has all
-        exchange = server.exchange(body, headers, _Tools(request.env), scopes)
+        host = _Host(request.env)
+        exchange = server.exchange(body, headers, host, scopes)
         if not exchange.calls:
             return _response(exchange.reply(()))
 
-        def answer(made):
-            reply = exchange.reply(made)
+        calls, reader = exchange.calls, api_error.request_reader()
+        directs = [call for call in calls if isinstance(call, direct_call.Direct)]
+        reads = [call for call in calls if isinstance(call, client_reads.Read)]
+
+        def answer(made, found):
+            made, found = iter(made), iter(found)
+            reply = exchange.reply(
+                [next(made if isinstance(one, direct_call.Direct) else found) for one in calls]
+            )
             return reply.message, reply.status
 
-        return direct_call.respond_all(
-            request.env,
-            exchange.calls,
-            lambda executed: answer([_result(one) for one in executed]),
-            lambda error: answer([_failed(error)] * len(exchange.calls)),
-        )
+        def work(executed):
+            made = [
+                _result(one, host.server_keys.get(direct.call.id, ""))
+                for direct, one in zip(directs, executed, strict=True)
+            ]
+            return answer(made, client_reads.make(reads, reader))
+
+        def fail(error):
+            failure = Failure(error.description, error.error_code)
+            return answer([_failed(error)] * len(directs), [failure] * len(reads))
+
+        return direct_call.respond_all(request.env, directs, work, fail)
 
     @http.route("/mcp", methods=["GET", "DELETE"], **ROUTE)
     def other(self):
@@ -56,11 +72,15 @@ class GatewayController(http.Controller):
         return request.make_json_response(said, headers=[("Allow", "POST")], status=405)
 
 
-class _Tools:
-    """The `services.gateway.host.Host` of the current user: what `POST /api/mcp/execute-tool` lets this user call."""
+class _Host(ClientReads):
+    """The `services.gateway.host.Host` of the current user: what `POST /api/mcp/execute-tool` lets this user call.
+
+    :ivar server_keys: ``{call's id: server}`` of `services.gateway.uris.address`
+    """
 
     def __init__(self, env):
-        self.env = env
+        super().__init__(env)
+        self.server_keys = {}
 
     @functools.cached_property
     def of_records(self):
@@ -87,14 +107,20 @@ class _Tools:
             else:
                 requested.take(self._tool(name), name)
                 process.runner()
-                instead = requested.refusal(ask=lambda: self._ask(requested, answer))
+                instead = requested.refusal(ask=lambda: self._ask_user(requested, answer))
         except (ApiError, EngineError, Refusal) as error:
             instead = api_error.of(error, api_error.request_reader())
         if isinstance(instead, Question):
             return instead
-        return _failed(instead) if instead else requested.direct
+        if instead:
+            return _failed(instead)
+        if requested.tool:
+            server = requested.tool.server_id
+            called = server._unambiguous_names()[server]
+            self.server_keys[requested.direct.call.id] = names.server_key(called)
+        return requested.direct
 
-    def _ask(self, requested, answer):
+    def _ask_user(self, requested, answer):
         """Ask the user about a call, unless the same one was decided before.
 
         :param answer: of the user, through the client
@@ -131,9 +157,9 @@ class _Tools:
         return {alias: tool for tool, alias in tools._aliases().items()}
 
 
-def _result(executed):
+def _result(executed, server):
     if executed.raw is not None:
-        return results.of_tool(executed.raw)
+        return results.of_tool(executed.raw, server)
     code = getattr(executed.error, "code", executed.result.outcome)
     return results.failed(executed.result.text, code)
 

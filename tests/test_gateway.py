@@ -11,6 +11,7 @@ from ..runtime.web import slots
 from ..services import const, jsonrpc
 from ..services.gateway import messages
 from ..services.testing.fake_tools import text
+from ..tools import mcp_switch
 from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
 
 KEYS = "/api/mcp/keys"
@@ -478,6 +479,154 @@ class TestClientKeys(GatewayCase):
         headers = {"Authorization": f"Bearer {self._client_key(self.member, 'rpc')}"}
         sent = {"name": "Editor", "days": 90, "password": PASSWORD}
         self.assertEqual(self._call("POST", KEYS, sent, headers)[0], 403)
+
+
+@tagged("post_install", "-at_install")
+class TestPromptsAndResources(GatewayCase):
+    """Prompts and resources of servers: the server of an assistant and the one of a cloud service have the same."""
+
+    def setUp(self):
+        super().setUp()
+        self.fake = self._served()
+
+    def _listed(self, method="prompts/list", user=None):
+        """:return: names or addresses, and codes of the servers that failed"""
+        key = self._client_key(user) if user else self.key
+        status, said = self._rpc(key, method)
+        self.assertEqual(status, 200, said)
+        result = said["result"]
+        shown = next(value for value in result.values() if isinstance(value, list))
+        found = [one.get("uri") or one.get("uriTemplate") or one["name"] for one in shown]
+        problems = result.get("_meta", {}).get("problems", [])
+        return found, [(one["server"], one["code"]) for one in problems]
+
+    def _error(self, method, params, key=None):
+        status, said = self._rpc(key or self.key, method, params)
+        self.assertEqual(status, 200)
+        return said["error"]["code"], said["error"]["data"]
+
+    def test_a_client_lists_and_reads(self):
+        self.assertEqual(
+            self._listed()[0],
+            ["flows__greet", "flows__picture", "weather__greet", "weather__picture"],
+        )
+        found = self._listed("resources/list")[0]
+        self.assertEqual(found, sorted(found))
+        self.assertIn("odoo://weather/note://one", found)
+        self.assertTrue(self._listed("resources/templates/list")[0])
+        params = {"name": "weather__greet", "arguments": {"who": "台北"}}
+        filled = self._rpc(self.key, "prompts/get", params)[1]["result"]
+        self.assertEqual(
+            filled["messages"],
+            [{"role": "user", "content": {"type": "text", "text": "Greet 台北."}}],
+        )
+        uri = "odoo://weather/note://one"
+        (part,) = self._rpc(self.key, "resources/read", {"uri": uri})[1]["result"]["contents"]
+        self.assertEqual(part["uri"], uri)
+        self.assertTrue(part["text"])
+        headers = {"Mcp-Name": uri}
+        read = self._modern("resources/read", {"uri": uri}, **headers)[1]["result"]
+        self.assertEqual((read["ttlMs"], read["contents"]), (0, [part]))
+        self.assertFalse(self._rows(), "what has no effect is no call")
+
+    def test_a_client_completes_arguments(self):
+        asked = {
+            "ref": {"type": "ref/prompt", "name": "weather__greet"},
+            "argument": {"name": "tone", "value": ""},
+        }
+        found = self._rpc(self.key, "completion/complete", asked)[1]["result"]["completion"]
+        self.assertIsInstance(found["values"], list)
+        for wrong in (
+            {},
+            {"ref": {}, "argument": {}},
+            {**asked, "ref": {"type": "ref/tool", "name": "x"}},
+            {**asked, "argument": {"name": "tone"}},
+            {**asked, "context": []},
+            {**asked, "ref": {"type": "ref/prompt", "name": "nope"}},
+            {**asked, "ref": {"type": "ref/resource", "uri": "note://one"}},
+        ):
+            status, said = self._rpc(self.key, "completion/complete", wrong)
+            self.assertEqual((status, said["error"]["code"]), (200, jsonrpc.INVALID_PARAMS))
+
+    def test_everybody_has_those_of_their_own_chats(self):
+        for user, has_flows in ((self.guest, True), (self.stranger, False), (self.internal, False)):
+            with self.subTest(user=user.login):
+                names = self._listed(user=user)[0]
+                self.assertIn("weather__greet", names)
+                self.assertEqual("flows__greet" in names, has_flows)
+                addresses = self._listed("resources/list", user)[0]
+                self.assertEqual("odoo://flows/note://one" in addresses, has_flows)
+        key = self._client_key(self.stranger)
+        uri = "odoo://flows/note://one"
+        code, data = self._error("resources/read", {"uri": uri}, key)
+        self.assertEqual((code, data), (-32002, {"code": "not_found", "uri": uri}))
+        code, _data = self._error("prompts/get", {"name": "flows__greet"}, key)
+        self.assertEqual(code, jsonrpc.INVALID_PARAMS)
+
+    def test_switches_and_rules_count_at_once(self):
+        rule = {"server_id": self.user_server.id, "policy": "never"}
+        for change, left in (
+            (lambda: self.user_server.write({"active": False}), ["weather__greet"]),
+            (
+                lambda: self.assistant.write({"group_ids": self.env.ref("base.group_system")}),
+                ["flows__greet"],
+            ),
+            (
+                lambda: self.env["woow_paas_platform.person_rule"].create(
+                    {**rule, "user_ids": [self.member.id]}
+                ),
+                ["weather__greet"],
+            ),
+            (
+                lambda: self.env["ir.config_parameter"].set_param(
+                    mcp_switch.PARAMETER, mcp_switch.OFF
+                ),
+                [],
+            ),
+        ):
+            with self.subTest(), self.env.cr.savepoint() as savepoint:
+                change()
+                self.env.flush_all()
+                names = [name for name in self._listed()[0] if name.endswith("greet")]
+                self.assertEqual(names, left)
+                gone = "flows__greet" if "flows__greet" not in left else "weather__greet"
+                params = {"name": gone, "arguments": {"who": "x"}}
+                self.assertEqual(self._error("prompts/get", params)[0], jsonrpc.INVALID_PARAMS)
+                savepoint.close(rollback=True)
+
+    def test_a_server_that_fails_costs_its_own_part(self):
+        self.user_server.url = "http://127.0.0.1:9/mcp"
+        self.env.flush_all()
+        names, problems = self._listed()
+        self.assertEqual(names, ["weather__greet", "weather__picture"])
+        self.assertIn(("flows", "connect_failed"), problems)
+        uri = "odoo://flows/note://one"
+        code, data = self._error("resources/read", {"uri": uri})
+        self.assertEqual((code, data["code"]), (jsonrpc.INTERNAL_ERROR, "connect_failed"))
+
+    def test_what_a_server_does_not_know_is_told_as_such(self):
+        for method, params, code in (
+            ("prompts/get", {"name": "weather__nope"}, jsonrpc.INVALID_PARAMS),
+            ("prompts/get", {"name": "weather__greet", "arguments": {}}, jsonrpc.INVALID_PARAMS),
+            (
+                "prompts/get",
+                {"name": "weather__greet", "arguments": {"who": 5}},
+                jsonrpc.INVALID_PARAMS,
+            ),
+            ("prompts/get", {"name": 5}, jsonrpc.INVALID_PARAMS),
+            ("resources/read", {}, jsonrpc.INVALID_PARAMS),
+            ("resources/read", {"uri": "note://one"}, -32002),
+            ("resources/read", {"uri": "odoo://weather/note://nope"}, -32002),
+            ("resources/read", {"uri": "odoo://weather/" + "x" * 5_000}, -32002),
+        ):
+            with self.subTest(params=str(params)[:60]):
+                status, said = self._rpc(self.key, method, params)
+                self.assertEqual((status, said["error"]["code"]), (200, code), said)
+
+    def test_a_person_with_too_many_requests_is_told_so(self):
+        with patch.object(slots, "per_person", lambda: 0):
+            code, data = self._error("prompts/list", {})
+        self.assertEqual((code, data["code"]), (jsonrpc.INTERNAL_ERROR, "too_many_waits"))
 
 
 READING = [

@@ -364,6 +364,22 @@ class AiAssistant(models.Model):
         return tools - tools._never_run_for_caller()
 
     @api.model
+    def _servers_of_client(self):
+        """The servers whose prompts and resources an MCP client of the current user may read.
+
+        They are those of some chat, without servers of whose usable tools every one never runs.
+        """
+        servers = self.env["woow_paas_platform.mcp_server"]._of_person_anywhere(self.env.user)
+        if not mcp_switch.is_on(self.env):
+            return servers.browse()
+        # sudo: ai.assistant - the caller may chat with them; which servers they have is read, not shown
+        for assistant in self.search([("active", "=", True)]).sudo():
+            servers |= assistant._system_servers()
+        usable = self._tools_of_caller()
+        open_ones = usable - usable._never_run_for_caller()
+        return servers - (usable.server_id - open_ones.server_id)
+
+    @api.model
     def _record_access_of_client(self):
         """Access of the current user's MCP clients to Odoo's records: to read, what assistants may that are open to
         clients."""

@@ -1,47 +1,68 @@
-"""Lists of tools as clients read them: definitions in a fixed order, page by page."""
+"""Lists as clients read them: in a fixed order, page by page."""
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from .. import jsonrpc, text
 from ..mcp.transport import param_headers
 from ..specs import ToolSpec
-from ..turn import names
 from .envelope import Era
 from .messages import RpcError
 
-PAGE = 100  # tools of one page
-PAGE_WEIGHT = 1024 * 1024  # bytes of one page, about; it has one tool at least
-MAX_CURSOR = 200  # characters
-_AFTER = b"after:"  # begins a cursor, which names the last tool that was shown
+Entry = TypeVar("Entry")
+
+PAGE = 100  # entries of one page
+PAGE_WEIGHT = 1024 * 1024  # bytes of one page, about; it has one entry at least
+MAX_CURSOR = 12_000  # characters
+_AFTER = b"after:"  # begins a cursor, which names the last entry that was shown
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
-def page(tools: Iterable[ToolSpec], cursor: Any, era: Era) -> dict[str, Any]:
-    """One page of a list, in the order of names: what changes between two pages neither repeats nor hides another tool.
+def tools(offered: Iterable[ToolSpec], cursor: Any, era: Era) -> dict[str, Any]:
+    """One page of tools.
 
-    :param tools: in any order
+    :param cursor: see `page`
+    """
+    shown, more = page(
+        offered, cursor, name=lambda tool: tool.alias, shape=lambda tool: definition(tool, era)
+    )
+    return {"tools": shown, **more}
+
+
+def page(
+    entries: Iterable[Entry],
+    cursor: Any,
+    name: Callable[[Entry], str],
+    shape: Callable[[Entry], Mapping[str, Any]],
+) -> tuple[list[Mapping[str, Any]], dict[str, str]]:
+    """One page of a list, in the order of names: a change between two pages neither repeats nor hides another entry.
+
+    :param entries: in any order
     :param cursor: `nextCursor` of the page before, None for the first
+    :param name: of an entry, unique
+    :param shape: makes of an entry what is shown
+    :return: the page, and ``{"nextCursor"}`` if there is another one
     :raises RpcError: nobody here has given out this cursor
     """
     after = "" if cursor is None else _name_in(cursor)
-    rest = sorted((tool for tool in tools if tool.alias > after), key=lambda tool: tool.alias)
+    rest = sorted((entry for entry in entries if name(entry) > after), key=name)
     shown, room = [], PAGE_WEIGHT
-    for tool in rest[:PAGE]:
-        shown.append(definition(tool, era))
+    for entry in rest[:PAGE]:
+        shown.append(shape(entry))
         room -= text.weight(shown[-1], PAGE_WEIGHT)
         if room <= 0:
             break
-    found: dict[str, Any] = {"tools": shown}
-    if len(shown) < len(rest):
-        found["nextCursor"] = _cursor(shown[-1]["name"])
-    return found
+    is_last = len(shown) == len(rest)
+    return shown, {} if is_last else {"nextCursor": _cursor(name(rest[len(shown) - 1]))}
 
 
 def definition(tool: ToolSpec, era: Era) -> dict[str, Any]:
-    """A tool as MCP's ``Tool``. Which arguments its server wants as headers is between us and that server."""
+    """A tool as MCP's ``Tool``.
+
+    :param tool: its arguments that its server wants as headers are between us and that server
+    """
     schema = param_headers.without(tool.input_schema)
     described: dict[str, Any] = {"name": tool.alias, "inputSchema": {**schema, "type": "object"}}
     if tool.title:
@@ -71,7 +92,7 @@ def _name_in(cursor: Any) -> str:
             raise ValueError
         told = base64.b64decode(cursor, altchars=b"-_", validate=True)
         name = told.removeprefix(_AFTER).decode()
-        if told == name.encode() or not names.LEGAL.fullmatch(name):
+        if told == name.encode() or not name or not name.isprintable():
             raise ValueError
     except (binascii.Error, ValueError):
         raise RpcError(jsonrpc.INVALID_PARAMS, "The cursor is not valid.") from None

@@ -31,7 +31,9 @@ async def main(url: str, mode: str, tool: str, arguments: str, answer: str = "")
             elicitation_callback=ask if answer else None,
         ) as client,
     ):
-        listed = await client.list_tools()
+        listed, prompts = await client.list_tools(), await client.list_prompts()
+        resources = await client.list_resources()
+        read = [await client.read_resource(one.uri) for one in resources.resources[:1]]
         called = await client.call_tool(tool, json.loads(arguments))
         seen = {
             "version": client.protocol_version,
@@ -39,6 +41,9 @@ async def main(url: str, mode: str, tool: str, arguments: str, answer: str = "")
             "text": called.content[0].text,
             "is_error": called.is_error,
             "asked": asked,
+            "prompts": [known.name for known in prompts.prompts],
+            "resources": [str(known.uri) for known in resources.resources],
+            "read": [part.text for one in read for part in one.contents],
         }
         sys.stdout.write(json.dumps(seen))
 

@@ -13,6 +13,7 @@ import pytest
 from axe import violations
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import PromptReference
 from playwright.sync_api import expect
 
 from dev.setup import venvs
@@ -26,6 +27,7 @@ from services.specs import ServerSpec
 SERVERS = "woow_paas_platform.mcp_server"
 TOOLS = "woow_paas_platform.mcp_tool"
 TOOL = "counter__count"
+PROMPT = "everything__completable-prompt"  # of the reference server, which the demo has
 NEWER = Path(__file__).with_name("newer_client.py")
 POLICY = EgressPolicy.parse("127.0.0.1:*")
 
@@ -67,6 +69,30 @@ def no_key_stays(each_odoo):
 def run(coroutine):
     with ThreadPoolExecutor(1) as pool:  # the browser tests leave a loop running in this thread
         return pool.submit(asyncio.run, coroutine).result()
+
+
+async def older_reader(url, key):
+    """The SDK of the legacy era: prompts, resources and templates; a completion, a prompt and a resource."""
+    async with (
+        httpx.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+        streamable_http_client(url, http_client=http) as (reading, writing, _session_id),
+        ClientSession(reading, writing) as session,
+    ):
+        await session.initialize()
+        prompts, resources = await session.list_prompts(), await session.list_resources()
+        templates = await session.list_resource_templates()
+        typed, given = {"name": "name", "value": "E"}, {"department": "Sales"}
+        told = await session.complete(PromptReference(type="ref/prompt", name=PROMPT), typed, given)
+        filled = await session.get_prompt(PROMPT, {"department": "Sales", "name": "Ada"})
+        read = await session.read_resource(resources.resources[0].uri)
+        return {
+            "prompts": [known.name for known in prompts.prompts],
+            "resources": [str(known.uri) for known in resources.resources],
+            "templates": [known.uriTemplate for known in templates.resourceTemplates],
+            "completed": told.completion.values,
+            "filled": filled.messages[0].content.text,
+            "read": [part.text for part in read.contents],
+        }
 
 
 async def older_client(url, key, name, arguments):
@@ -114,6 +140,19 @@ def test_a_client_of_the_newer_sdk(each_odoo, key, counter, mode, version):
     assert TOOL in seen["tools"]
     assert (seen["is_error"], seen["text"]) == (False, f"counted {name}")
     assert counter.executions(name) == 1
+
+
+def test_clients_of_both_sdks_read_prompts_and_resources(each_odoo, key):
+    url = f"{each_odoo.url}/mcp"
+    seen = run(older_reader(url, key))
+    assert PROMPT in seen["prompts"] and seen["prompts"] == sorted(seen["prompts"])
+    assert seen["completed"] == ["Eve"]
+    assert seen["filled"] == "Please promote Ada to the head of the Sales team."
+    assert all(uri.startswith("odoo://") for uri in seen["resources"] + seen["templates"])
+    assert seen["templates"] and seen["read"][0]
+    newer = newer_client(url, key, "auto", TOOL, {"id": f"reads-{each_odoo.db}"})
+    assert newer["prompts"] == seen["prompts"]
+    assert newer["resources"] == seen["resources"] and newer["read"] == seen["read"]
 
 
 @pytest.mark.parametrize(("era", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])

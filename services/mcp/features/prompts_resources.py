@@ -117,8 +117,14 @@ class ServerFeatures:
 
         :param arguments: ``{name: text}``
         """
-        params = {"name": name, "arguments": dict(arguments)}
-        return await large.apply(_filled, await self._ask("prompts/get", params))
+        return await large.apply(_filled, await self.prompt_as_sent(name, arguments))
+
+    async def prompt_as_sent(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """The server's ``GetPromptResult``.
+
+        :param arguments: ``{name: text}``
+        """
+        return await self._ask("prompts/get", {"name": name, "arguments": dict(arguments)})
 
     async def resources(self) -> list[Resource]:
         return await self._list("resources", "resources/list", "resources", _resource)
@@ -130,7 +136,14 @@ class ServerFeatures:
 
     async def resource(self, uri: str, limit: int = const.LLM_RESULT_CAP) -> list[ResourceContent]:
         """:param limit: characters of each text"""
-        return await large.apply(_contents, await self._ask("resources/read", {"uri": uri}), limit)
+        return await large.apply(_contents, await self.resource_as_sent(uri), limit)
+
+    async def resource_as_sent(self, uri: str) -> dict[str, Any]:
+        """The server's ``ReadResourceResult``.
+
+        :param uri: of `resources`, or a filled-in template
+        """
+        return await self._ask("resources/read", {"uri": uri})
 
     async def complete(
         self,

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from services import const, jsonrpc
-from services.gateway import listing, messages, results, server
+from services.gateway import features, listing, messages, results, server
 from services.gateway.approval import Question
-from services.gateway.host import UnknownTool
+from services.gateway.host import Failure, Unknown, UnknownTool
 from services.specs import ToolSpec
 
 META = const.META_PREFIX
@@ -90,7 +90,7 @@ def test_a_handshake_ends_with_a_version_that_is_spoken_here(asked, answered):
     assert (status, said["id"]) == (200, 7)
     result = said["result"]
     assert result["protocolVersion"] == answered
-    assert result["capabilities"] == {"tools": {}} and result["serverInfo"]["name"]
+    assert result["capabilities"] == server.CAPABILITIES and result["serverInfo"]["name"]
     assert "resultType" not in result
 
 
@@ -112,7 +112,7 @@ def test_what_a_legacy_client_may_not():
     assert code(post(request("tools/call", {"name": "nope"}))) == (200, jsonrpc.INVALID_PARAMS)
     for params in ({}, {"name": 1}, {"name": "a__b", "arguments": []}):
         assert code(post(request("tools/call", params))) == (200, jsonrpc.INVALID_PARAMS)
-    for method in ("server/discover", "resources/list", "tools/delete"):
+    for method in ("server/discover", "resources/subscribe", "tools/delete"):
         assert code(post(request(method))) == (200, jsonrpc.METHOD_NOT_FOUND)
     unknown = post(request("tools/list"), {"mcp-protocol-version": "1900-01-01"})
     assert code(unknown) == (400, jsonrpc.UNSUPPORTED_VERSION)
@@ -431,3 +431,154 @@ def test_an_older_client_gets_no_newer_kind():
         assert "structuredContent" not in shown
     kept = results.for_version({**result, "structuredContent": {"a": 1}}, "2025-06-18")
     assert kept["structuredContent"] == {"a": 1}
+
+
+class Servers(Tools):
+    """A host whose servers have prompts and resources; what is asked of it comes back as it is to be answered."""
+
+    def __init__(self, answer=None):
+        super().__init__()
+        self.answer = answer
+
+    def prompts(self):
+        return self.answer
+
+    resources = templates = prompts
+
+    def prompt(self, name, arguments):
+        if not name.startswith("notes__"):
+            raise Unknown("There is no such prompt.")
+        return self.answer or ("notes", {"messages": [message(f"{name} {arguments}")]})
+
+    def resource(self, uri):
+        return self.answer or ("notes", {"contents": [{"uri": uri, "text": "x"}]})
+
+    def complete(self, ref, argument, given):
+        said = f"{ref} {argument} {given}"
+        return {"values": (said,), "total": None, "has_more": False}
+
+
+def message(said, role="user"):
+    return {"role": role, "content": {"type": "text", "text": said}}
+
+
+def ask(method, params=None, answer=None, version=None, **more):
+    """:return: the message of a server with prompts and resources"""
+    headers = {"mcp-protocol-version": version} if version else {}
+    body = json.dumps(request(method, params)).encode()
+    exchange = server.exchange(body, headers, Servers(answer), **more)
+    return exchange.reply(exchange.calls).message
+
+
+def listed(*addresses, problems=()):
+    return {"entries": [{"uri": one} for one in addresses], "problems": list(problems)}
+
+
+def test_lists_are_paged_in_the_order_of_names(monkeypatch):
+    monkeypatch.setattr(listing, "PAGE", 2)
+    long = "odoo://notes/" + "x" * 2_000
+    answer, seen, params = listed("odoo://b/two", long, "odoo://b/一"), [], {}
+    while True:
+        found = ask("resources/list", params, answer)["result"]
+        seen += [one["uri"] for one in found["resources"]]
+        if "nextCursor" not in found:
+            break
+        params = {"cursor": found["nextCursor"]}
+    assert seen == ["odoo://b/two", "odoo://b/一", long]
+
+
+def test_a_server_that_fails_is_named_beside_the_others():
+    problem = {"server": "flows", "code": "connect_failed", "message": "It does not answer."}
+    found = ask("resources/list", answer=listed("odoo://a/b", problems=[problem]))["result"]
+    assert found["_meta"] == {"problems": [problem]} and len(found["resources"]) == 1
+    assert "_meta" not in ask("resources/list", answer=listed())["result"]
+
+
+def test_a_prompt_has_only_what_has_its_form():
+    link = {"type": "resource_link", "uri": "file:///a", "name": "a", "_meta": {"x": 1}}
+    answer = {
+        "description": "Two\u202e.",
+        "secret": 1,
+        "messages": [
+            message("Hello\u200b", "assistant") | {"secret": 1},
+            {"role": "user", "content": link},
+            message("x", "system"),
+            "nothing",
+            {"role": "user", "content": [1]},
+        ],
+    }
+    params, version = {"name": "notes__a"}, "2025-11-25"
+    found = ask("prompts/get", params, ("notes", answer), version)["result"]
+    assert found == {
+        "description": "Two.",
+        "messages": [
+            message("Hello", "assistant"),
+            {
+                "role": "user",
+                "content": {"type": "resource_link", "uri": "odoo://notes/file:///a", "name": "a"},
+            },
+            {"role": "user", "content": {"type": "text", "text": "[left out: something]"}},
+        ],
+    }
+
+
+def test_large_content_is_left_out(monkeypatch):
+    monkeypatch.setattr(features, "MAX_CONTENT", 200)
+    parts = [{"uri": f"a:{number}", "text": "x" * 90} for number in range(3)]
+    found = ask("resources/read", {"uri": "odoo://notes/a:"}, ("notes", {"contents": parts}))
+    shown = [part["text"] for part in found["result"]["contents"]]
+    assert shown == ["x" * 90, "[left out: content]", "[left out: content]"]
+
+
+def test_an_older_client_gets_no_sound_in_a_prompt():
+    sound = {"type": "audio", "data": "eA==", "mimeType": "audio/wav"}
+    answer = ("notes", {"messages": [{"role": "user", "content": sound}]})
+    for version, kind in (("2024-11-05", "text"), ("2025-06-18", "audio")):
+        found = ask("prompts/get", {"name": "notes__a"}, answer, version)["result"]
+        assert found["messages"][0]["content"]["type"] == kind
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("prompts/get", {}),
+        ("prompts/get", {"name": "notes__a", "arguments": {"a": 1}}),
+        ("prompts/get", {"name": "notes__a", "arguments": []}),
+        ("prompts/get", {"name": "other__a"}),
+        ("resources/read", {"uri": None}),
+        ("completion/complete", {"ref": {"type": "ref/prompt"}, "argument": {}}),
+        ("resources/list", {"cursor": "x"}),
+    ],
+)
+def test_bad_params_are_refused(method, params):
+    answer = listed() if method == "resources/list" else None
+    assert ask(method, params, answer)["error"]["code"] == jsonrpc.INVALID_PARAMS
+
+
+def test_a_failure_is_an_error_with_its_code():
+    for failure, code in (
+        (Failure("It does not answer.", "connect_failed"), jsonrpc.INTERNAL_ERROR),
+        (Failure("Not found.", "server_refused", is_callers=True), server.RESOURCE_NOT_FOUND),
+    ):
+        error = ask("resources/read", {"uri": "odoo://a/b"}, failure)["error"]
+        assert (error["code"], error["message"]) == (code, failure.sentence)
+        assert error["data"] == {"code": failure.code, "uri": "odoo://a/b"}
+
+
+def test_completions_are_asked_with_what_is_known():
+    params = {
+        "ref": {"type": "ref/resource", "uri": "odoo://notes/a:{b}"},
+        "argument": {"name": "b", "value": "x"},
+        "context": {"arguments": {"c": "y"}},
+    }
+    (said,) = ask("completion/complete", params)["result"]["completion"]["values"]
+    assert said == f"{ {'uri': 'odoo://notes/a:{b}'} } {params['argument']} { {'c': 'y'} }"
+
+
+def test_a_token_that_lists_reads_nothing():
+    for method, params in (("prompts/get", {"name": "notes__a"}), ("resources/read", {"uri": "a"})):
+        error = ask(method, params, scopes=("tools:read",))["error"]
+        assert error["data"]["scope"] == "tools:call"
+    assert "result" in ask(
+        "prompts/list", answer={"entries": [], "problems": []}, scopes=("tools:read",)
+    )
