@@ -7,6 +7,8 @@ from unittest.mock import patch
 from odoo import fields
 from odoo.tests import tagged
 
+from ..controllers import execute
+from ..models.turn import tool_call
 from ..runtime.web import slots
 from ..services import const, jsonrpc
 from ..services.gateway import messages
@@ -232,6 +234,15 @@ class TestGateway(GatewayCase):
             self._result({**TAIPEI, "arguments": {"city": str(number)}})
         self.assertEqual(self._code(), "too_many_calls")
         self.assertEqual(len(self._waiting()), 20)
+
+    def test_no_client_fills_the_page_with_a_few_large_calls(self):
+        self._asks()
+        with patch.object(tool_call, "MAX_WEIGHT_OF_CLIENTS", 10_000):
+            codes = [
+                self._code({**TAIPEI, "arguments": {"city": letter * 4_000}}) for letter in "abc"
+            ]
+        self.assertEqual(codes, ["approval_required", "approval_required", "too_many_calls"])
+        self.assertEqual(len(self._waiting()), 2)
 
     def test_a_client_that_can_asks_its_user_itself(self):
         fake = self._asks()
@@ -689,6 +700,21 @@ class TestRecordsOfClients(GatewayCase):
         result = self._result({"name": "search_records", "arguments": asked})
         self.assertTrue(result["isError"])
         self.assertNotIn("Ada", str(result))
+
+    def test_reads_of_a_batch_share_the_time_of_one(self):
+        call = {"name": "find_models", "arguments": {"query": "contact"}}
+        batch = [
+            {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}
+            for number in range(3)
+        ]
+        headers = {"Authorization": f"Bearer {self.key}"}
+        with patch.object(execute, "RECORDS_TIMEOUT", 0.0):
+            status, said = self._call("POST", "/mcp", batch, headers)
+        self.assertEqual(status, 200, said)
+        codes = [one["result"].get("_meta", {}).get("code") for one in said]
+        self.assertEqual(codes, [None, "timeout", "timeout"])
+        status, said = self._call("POST", "/mcp", batch, headers)
+        self.assertFalse(any(one["result"]["isError"] for one in said))
 
     def test_nothing_is_read_unless_an_assistant_is_open(self):
         for change in (

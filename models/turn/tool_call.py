@@ -71,6 +71,7 @@ CLIENT_WAIT = timedelta(
     hours=1
 )  # for a decision on a call of an MCP client, and for the call after it
 MAX_OF_CLIENTS = 20  # calls of one user that wait for one
+MAX_WEIGHT_OF_CLIENTS = 2 * MEGABYTE  # bytes of their arguments, about: all of them are on one page
 MAX_QUESTION = 1_500  # characters of the arguments, in a question that a client shows
 SLACK = 20  # a full share gives up one part in so many at once
 
@@ -985,7 +986,12 @@ class ToolCall(models.Model):
 
         :raises Refusal: too many of this user wait
         """
-        if len(self._waiting_for_client()) >= MAX_OF_CLIENTS:
+        waiting = self._waiting_for_client()
+        weights = [
+            text.weight(one, MAX_WEIGHT_OF_CLIENTS)
+            for one in [*waiting.mapped("arguments"), arguments]
+        ]
+        if len(waiting) >= MAX_OF_CLIENTS or sum(weights) > MAX_WEIGHT_OF_CLIENTS:
             raise Refusal(
                 self.env._("Too many calls are waiting for the user's decision."), "too_many_calls"
             )

@@ -7,6 +7,7 @@ closed by then. The request keeps its thread, waits for the runner's loop, and f
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from odoo import fields
 from ...services import text
 from ...services.errors import EngineError
 from ...services.records.errors import RecordError
+from ...services.sentence import _lt
 from ...services.specs import CallResult, Executed, ToolCall
 from ...tools import db
 from .. import process
@@ -26,6 +28,7 @@ from .slots import at_most
 _logger = logging.getLogger(__name__)
 
 CALL = "woow_paas_platform.tool_call"
+NO_TIME = _lt("There was no time left for this call beside the others. Make it again on its own.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +106,9 @@ def make(dbname, uid, directs):
     """
     if not directs:
         return []
-    of_records = [direct.call for direct in directs if direct.call.tool.records]
-    made = _call_servers(uid, [direct for direct in directs if direct.call not in of_records])
-    made |= {call.id: _read(dbname, uid, call) for call in of_records}
+    of_records = [direct for direct in directs if direct.call.tool.records]
+    made = _call_servers(uid, [direct for direct in directs if direct not in of_records])
+    made |= _read_all(dbname, uid, of_records)
     _close(dbname, {call_id: one.result for call_id, one in made.items()})
     return [made[direct.call.id] for direct in directs]
 
@@ -129,6 +132,18 @@ def _call_servers(uid, directs):
         result = CallResult(outcome="unknown", text=str(error), display=str(error))
         executed = [Executed(result=result, error=error)] * len(directs)
     return {direct.call.id: one for direct, one in zip(directs, executed, strict=True)}
+
+
+def _read_all(dbname, uid, directs):
+    """As `_call_servers`, within the time of one of them; the first is made in any case."""
+    begun, made = time.monotonic(), {}
+    for direct in directs:
+        if made and time.monotonic() - begun > direct.timeout:
+            late = CallResult(outcome="timeout", text=NO_TIME, display=NO_TIME)
+            made[direct.call.id] = Executed(result=late)
+        else:
+            made[direct.call.id] = _read(dbname, uid, direct.call)
+    return made
 
 
 def _read(dbname, uid, call):
