@@ -11,6 +11,7 @@ from ..runtime import process
 from ..runtime.web import api_error, client_reads, direct_call
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.client_reads import ClientReads
+from ..runtime.web.client_stream import StreamedCall
 from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
@@ -31,7 +32,7 @@ READING = {tool.name: tool for tool in catalog.OF_CLIENTS}
 class GatewayController(http.Controller):
     @http.route("/mcp", methods=["POST"], **ROUTE)
     def post(self):
-        """One JSON-RPC message, or a batch where its revision has them; the answer is JSON, never a stream."""
+        """One JSON-RPC message, or a batch where its revision has them; the answer is JSON, of a long call a stream."""
         sent = request.httprequest
         headers = {name.lower(): value for name, value in sent.headers.items()}
         body = sent.get_data() if sent.content_length else b""
@@ -63,6 +64,10 @@ class GatewayController(http.Controller):
             failure = Failure(error.description, error.error_code)
             return answer([_failed(error)] * len(directs), [failure] * len(reads))
 
+        if exchange.stream and directs and directs[0].call.server:
+            return StreamedCall(
+                request.env, directs[0], exchange.stream, lambda executed: work([executed]), fail
+            )
         return direct_call.respond_all(request.env, directs, work, fail)
 
     @http.route("/mcp", methods=["GET", "DELETE"], **ROUTE)

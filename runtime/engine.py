@@ -214,13 +214,20 @@ class Engine:
 
         return await model_names.read(spec, self.connections)
 
-    async def call(self, call, conversation_id, timeout):
+    async def call(self, call, conversation_id, timeout, on_progress=None):
         """One call without a turn, see `services.turn.execution.execute`."""
         await self._with(self._protocols)
+        from ..services.mcp.session.call_options import CallOptions  # noqa: PLC0415
         from ..services.turn import execution  # noqa: PLC0415
 
         with traces.tool(call) as span:
-            executed = await execution.execute(call, self.pool, conversation_id, timeout=timeout)
+            executed = await execution.execute(
+                call,
+                self.pool,
+                conversation_id,
+                timeout=timeout,
+                options=CallOptions(on_progress=on_progress),
+            )
             if executed.error:
                 span.fail(executed.error)
             span.end_call(executed.result)

@@ -198,6 +198,14 @@ def discover(spec):
     return wait_for(lambda engine: engine.discover(spec), spec.sync_timeout)
 
 
+def begin(work) -> concurrent.futures.Future:
+    """Run ``work(engine)``, a coroutine, on the loop.
+
+    :raises EngineError: nothing is run here
+    """
+    return runner().submit(work(_process.engine))
+
+
 def wait_for(work, timeout: float):
     """Run ``work(engine)``, a coroutine, on the loop and wait for what it returns.
 
@@ -205,8 +213,8 @@ def wait_for(work, timeout: float):
         earlier where Odoo would end a request that waits so long
     :raises EngineError: of the coroutine, or `ServerTimeout`
     """
-    loop, timeout = runner(), at_most(timeout)
-    future = loop.submit(work(_process.engine))
+    timeout = at_most(timeout)
+    future = begin(work)
     try:
         return future.result(timeout + 1)
     except concurrent.futures.TimeoutError as error:

@@ -1,5 +1,6 @@
 """Odoo as an MCP server, from outside: who reaches what at /mcp, and with which key."""
 
+import asyncio
 import json
 from datetime import timedelta
 from unittest.mock import patch
@@ -9,10 +10,10 @@ from odoo.tests import tagged
 
 from ..controllers import execute
 from ..models.turn import tool_call
-from ..runtime.web import slots
+from ..runtime.web import client_stream, slots
 from ..services import const, jsonrpc
 from ..services.gateway import messages
-from ..services.testing.fake_tools import text
+from ..services.testing.fake_tools import TOOLS, text
 from ..tools import mcp_switch
 from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
 
@@ -490,6 +491,81 @@ class TestClientKeys(GatewayCase):
         headers = {"Authorization": f"Bearer {self._client_key(self.member, 'rpc')}"}
         sent = {"name": "Editor", "days": 90, "password": PASSWORD}
         self.assertEqual(self._call("POST", KEYS, sent, headers)[0], 403)
+
+
+async def _stepwise(call):
+    return await TOOLS["progress"][0](call)
+
+
+@tagged("post_install", "-at_install")
+class TestStreams(GatewayCase):
+    """Calls whose client takes a stream."""
+
+    def _streamed(self, params=TAIPEI, token=None):
+        """:return: the kind of the answer and its messages"""
+        meta = {"_meta": {"progressToken": token}} if token is not None else {}
+        message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {**params, **meta}}
+        answer = self.opener.post(
+            f"{self.base_url()}/mcp",
+            json=message,
+            headers={
+                "Authorization": f"Bearer {self.key}",
+                "Accept": "application/json, text/event-stream",
+            },
+            timeout=60,
+        )
+        self.assertEqual(answer.status_code, 200)
+        kind = answer.headers["Content-Type"].partition(";")[0]
+        if kind == "application/json":
+            return kind, [answer.json()]
+        datas = [
+            part[len("data: ") :] for part in answer.text.split("\n") if part.startswith("data")
+        ]
+        self.assertEqual(answer.headers["X-Accel-Buffering"], "no")
+        return kind, [json.loads(data) for data in datas]
+
+    def test_progress_comes_before_the_result(self):
+        fake = self._served()
+        fake.stream = True
+        fake.tools["forecast"] = (_stepwise, json.loads(SCHEMA))
+        kind, said = self._streamed(token="t")
+        self.assertEqual(kind, "text/event-stream")
+        *told, result = said
+        self.assertEqual({one["params"]["progressToken"] for one in told}, {"t"})
+        reached = [one["params"]["progress"] for one in told]
+        self.assertEqual(reached, sorted({*reached}))
+        self.assertEqual((result["id"], result["result"]["isError"]), (7, False))
+        kind, said = self._streamed()
+        self.assertEqual((kind, len(said)), ("application/json", 1), "nobody asked for progress")
+        self.assertEqual(self._rows().mapped("outcome"), ["ok", "ok"])
+
+    def test_a_long_call_becomes_a_stream(self):
+        fake = self._served()
+        self.assertEqual(self._streamed()[0], "application/json")
+
+        async def slow(call):
+            await asyncio.sleep(0.5)
+            return text("Sunny.")
+
+        fake.tools["forecast"] = (slow, json.loads(SCHEMA))
+        with patch.multiple(client_stream, LOOK=0.05, SOON=2):
+            kind, (said,) = self._streamed()
+        self.assertEqual(
+            (kind, said["result"]["content"][0]["text"]), ("text/event-stream", "Sunny.")
+        )
+        self.assertEqual(self._rows().mapped("outcome"), ["ok", "ok"])
+
+    def test_what_fails_is_a_result_there_too(self):
+        self.server.url = "http://127.0.0.1:9/mcp"
+        self.env.flush_all()
+        kind, (said,) = self._streamed(token=1)
+        self.assertEqual(
+            (kind, said["result"]["_meta"]["code"]), ("application/json", "connect_failed")
+        )
+        with patch.object(slots, "per_person", lambda: 0):
+            _kind, (said,) = self._streamed(token=1)
+        self.assertEqual(said["result"]["_meta"]["code"], "too_many_waits")
+        self.assertEqual(self._rows().mapped("outcome"), ["error", "denied"])
 
 
 @tagged("post_install", "-at_install")

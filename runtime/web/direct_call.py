@@ -67,7 +67,7 @@ def respond_all(env, directs, answer, fail=None):
 
     def turn_away(sentence):
         denied = CallResult(outcome="denied", text=sentence, display=sentence)
-        _close(dbname, {direct.call.id: denied for direct in directs})
+        close(dbname, {direct.call.id: denied for direct in directs})
 
     return AfterCommit(env, lambda: answer(make(dbname, uid, directs)), turn_away, fail=fail)
 
@@ -109,7 +109,7 @@ def make(dbname, uid, directs):
     of_records = [direct for direct in directs if direct.call.tool.records]
     made = _call_servers(uid, [direct for direct in directs if direct not in of_records])
     made |= _read_all(dbname, uid, of_records)
-    _close(dbname, {call_id: one.result for call_id, one in made.items()})
+    close(dbname, {call_id: one.result for call_id, one in made.items()})
     return [made[direct.call.id] for direct in directs]
 
 
@@ -135,7 +135,7 @@ def _call_servers(uid, directs):
 
 
 def _read_all(dbname, uid, directs):
-    """As `_call_servers`, within the time of one of them; the first is made in any case."""
+    """Make calls within the time of one of them, the first in any case, see `_call_servers`."""
     begun, made = time.monotonic(), {}
     for direct in directs:
         if made and time.monotonic() - begun > direct.timeout:
@@ -163,18 +163,21 @@ def _read(dbname, uid, call):
     return Executed(result=result, raw={"content": [{"type": "text", "text": result.text}]})
 
 
-def _close(dbname, results):
-    """Keep what became of calls: ``{call id: CallResult}``."""
+def close(dbname, results):
+    """Keep what became of calls.
 
-    def close(env):
+    :param results: ``{call id: CallResult}``
+    """
+
+    def keep(env):
         for row in env[CALL].search([("call_id", "in", list(results))]):
             row._end_direct(results[row.call_id])
 
     try:
-        db.transaction(dbname, close)
+        db.transaction(dbname, keep)
     except db.DatabaseGone as error:
         # Who asked gets the results all the same; those of which nothing can be kept the cron calls unknown.
         _logger.info("The results of %s are kept later: %s", ", ".join(results), error)
         process.in_background(
-            lambda _engine, runner: runner.db(dbname, db.transaction, dbname, close)
+            lambda _engine, runner: runner.db(dbname, db.transaction, dbname, keep)
         )

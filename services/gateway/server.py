@@ -10,11 +10,12 @@ from typing import Any, Generic, TypeVar
 
 from .. import const, jsonrpc
 from ..oauth_server.const import CALL, READ
-from . import approval, envelope, features, listing, messages, results
+from . import approval, envelope, features, listing, messages, results, stream
 from .approval import Question
 from .envelope import Era, Headers
 from .host import Failure, Host, ToolResult, Unknown, UnknownTool
 from .messages import Message, RpcError
+from .stream import Stream
 
 Call = TypeVar("Call")
 
@@ -62,10 +63,12 @@ class Exchange(Generic[Call]):
     :ivar calls: of the host, to be made before the answer is known
     :ivar reply: makes the answer of what they gave, one for each and in their order: a tool's result, see `results`, or
         what `Host` says of the others
+    :ivar stream: in which the only call may be answered
     """
 
     calls: tuple[Call, ...]
     reply: Callable[[Sequence[Any]], Reply]
+    stream: Stream | None = None
 
 
 def exchange(
@@ -185,7 +188,7 @@ def _call(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exc
         given = results.failed(given.sentence, "approval_required")
     if isinstance(given, Mapping):
         return _at_once(reply([given]))
-    return Exchange((given,), reply)
+    return Exchange((given,), reply, stream.of_call(message, era, headers))
 
 
 def _ask(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exchange[Call]:

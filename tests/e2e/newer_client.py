@@ -16,11 +16,14 @@ from mcp.types import ElicitResult
 
 
 async def main(url: str, mode: str, tool: str, arguments: str, answer: str = "") -> None:
-    asked = []
+    asked, told = [], []
 
     async def ask(_context, params):
         asked.append(params.message)
         return ElicitResult(action=answer)
+
+    async def on_progress(progress, total, _message):
+        told.append((progress, total))
 
     headers = {"Authorization": f"Bearer {os.environ['KEY']}"}
     async with (
@@ -34,13 +37,14 @@ async def main(url: str, mode: str, tool: str, arguments: str, answer: str = "")
         listed, prompts = await client.list_tools(), await client.list_prompts()
         resources = await client.list_resources()
         read = [await client.read_resource(one.uri) for one in resources.resources[:1]]
-        called = await client.call_tool(tool, json.loads(arguments))
+        called = await client.call_tool(tool, json.loads(arguments), progress_callback=on_progress)
         seen = {
             "version": client.protocol_version,
             "tools": [known.name for known in listed.tools],
             "text": called.content[0].text,
             "is_error": called.is_error,
             "asked": asked,
+            "progress": told,
             "prompts": [known.name for known in prompts.prompts],
             "resources": [str(known.uri) for known in resources.resources],
             "read": [part.text for one in read for part in one.contents],

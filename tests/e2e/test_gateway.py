@@ -1,6 +1,7 @@
 """Odoo as an MCP server, reached by clients that nobody here wrote, and by our own host."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -15,8 +16,10 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import PromptReference
 from playwright.sync_api import expect
+from waiting import eventually
 
 from dev.setup import venvs
+from services.const import META_PREFIX, MODERN_VERSION
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
 from services.mcp.session.call_options import CallOptions
@@ -95,7 +98,7 @@ async def older_reader(url, key):
         }
 
 
-async def older_client(url, key, name, arguments):
+async def older_client(url, key, name, arguments, on_progress=None):
     """The SDK of the legacy era: version, names of tools, result."""
     async with (
         httpx.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
@@ -105,7 +108,7 @@ async def older_client(url, key, name, arguments):
         hello = await session.initialize()
         await session.send_ping()
         listed = await session.list_tools()
-        called = await session.call_tool(name, arguments)
+        called = await session.call_tool(name, arguments, progress_callback=on_progress)
         return hello.protocolVersion, [tool.name for tool in listed.tools], called
 
 
@@ -140,6 +143,72 @@ def test_a_client_of_the_newer_sdk(each_odoo, key, counter, mode, version):
     assert TOOL in seen["tools"]
     assert (seen["is_error"], seen["text"]) == (False, f"counted {name}")
     assert counter.executions(name) == 1
+
+
+LONG = "everything__trigger-long-running-operation"
+
+
+def test_clients_of_both_sdks_see_progress(each_odoo, key):
+    url, arguments, told = f"{each_odoo.url}/mcp", {"duration": 1, "steps": 4}, []
+
+    async def on_progress(progress, total, _message):
+        told.append((progress, total))
+
+    called = run(older_client(url, key, LONG, arguments, on_progress))[2]
+    assert not called.isError and told == [(step, 4) for step in range(1, 5)]
+    newer = newer_client(url, key, "auto", LONG, arguments)
+    assert not newer["is_error"] and newer["progress"] == [list(one) for one in told]
+
+
+def outcome_of(odoo, name):
+    table = "woow_paas_platform_tool_call"
+    return odoo.sql(f"SELECT outcome FROM {table} WHERE arguments::jsonb ->> 'id' = '{name}'")
+
+
+@contextlib.contextmanager
+def waiting_call(odoo, key, counter, name, *, is_modern):
+    """A call that the server has begun, over an open connection."""
+    params = {"name": TOOL, "arguments": {"id": name, "until": f"{name}.end"}}
+    headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
+    if is_modern:
+        params["_meta"] = {
+            f"{META_PREFIX}protocolVersion": MODERN_VERSION,
+            f"{META_PREFIX}clientCapabilities": {},
+        }
+        named = {"Mcp-Method": "tools/call", "Mcp-Name": TOOL}
+        headers |= {"MCP-Protocol-Version": MODERN_VERSION, **named}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    with httpx.stream(
+        "POST", f"{odoo.url}/mcp", json=message, headers=headers, timeout=60
+    ) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert counter.executions(name) == 1
+        yield answer
+
+
+def test_a_long_call_is_answered_in_a_stream(each_odoo, key, counter):
+    name = f"long-{each_odoo.db}"
+    with waiting_call(each_odoo, key, counter, name, is_modern=False) as answer:
+        counter.release(f"{name}.end")
+        (data,) = [line for line in answer.iter_lines() if line.startswith("data: ")]
+    assert f"counted {name}" in data
+    assert outcome_of(each_odoo, name) == "ok"
+
+
+def test_closing_the_stream_cancels_the_call(each_odoo, key, counter):
+    name = f"closed-{each_odoo.db}"
+    with waiting_call(each_odoo, key, counter, name, is_modern=True):
+        pass
+    eventually(lambda: outcome_of(each_odoo, name) == "cancelled")
+
+
+def test_a_lost_line_of_an_older_client_cancels_nothing(each_odoo, key, counter):
+    name = f"lost-{each_odoo.db}"
+    with waiting_call(each_odoo, key, counter, name, is_modern=False):
+        pass
+    assert outcome_of(each_odoo, name) == ""
+    counter.release(f"{name}.end")
+    eventually(lambda: outcome_of(each_odoo, name) == "ok")
 
 
 def test_clients_of_both_sdks_read_prompts_and_resources(each_odoo, key):

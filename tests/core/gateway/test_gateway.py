@@ -5,7 +5,7 @@ import json
 import pytest
 
 from services import const, jsonrpc
-from services.gateway import features, listing, messages, results, server
+from services.gateway import features, listing, messages, results, server, stream
 from services.gateway.approval import Question
 from services.gateway.host import Failure, Unknown, UnknownTool
 from services.specs import ToolSpec
@@ -582,3 +582,56 @@ def test_a_token_that_lists_reads_nothing():
     assert "result" in ask(
         "prompts/list", answer={"entries": [], "problems": []}, scopes=("tools:read",)
     )
+
+
+BOTH = "application/json, text/event-stream"
+
+
+def stream_of(token=None, accept=BOTH, value=None, **headers):
+    meta = {"_meta": {"progressToken": token}} if token is not None else {}
+    sent = value or request("tools/call", {"name": "a__b", **meta})
+    headers = {"accept": accept, **headers}
+    return server.exchange(json.dumps(sent).encode(), headers, Tools()).stream
+
+
+@pytest.mark.parametrize(
+    ("token", "known"),
+    [("t", "t"), (7, 7), (None, None), (True, None), ([], None), ("x" * 201, None)],
+)
+def test_a_call_may_be_answered_in_a_stream(token, known):
+    assert stream_of(token).token == known
+
+
+def test_only_who_takes_a_stream_gets_one():
+    assert stream_of("t", accept="application/json") is None
+    assert stream_of(value=request("tools/list")) is None
+    batch = [request("tools/call", {"name": "a__b"})]
+    assert stream_of(value=batch) is None
+
+
+def test_a_closed_line_is_a_cancel_in_the_newest_revision_only():
+    assert not stream_of("t").is_cancelled_by_close
+    headers = {
+        "mcp-protocol-version": const.MODERN_VERSION,
+        "mcp-method": "tools/call",
+        "mcp-name": "a__b",
+    }
+    sent = request("tools/call", {"name": "a__b", "_meta": {**DECLARED, "progressToken": 1}})
+    assert stream_of(value=sent, **headers).is_cancelled_by_close
+
+
+def test_progress_only_grows():
+    told = stream.Stream(7, is_cancelled_by_close=False)
+    assert told.progress(0, None, "") == (
+        b'event: message\ndata: {"jsonrpc": "2.0", "method": "notifications/progress",'
+        b' "params": {"progressToken": 7, "progress": 0}}\n\n'
+    )
+    assert told.progress(0, 3, "again") == told.progress(-1, 3, "back") == b""
+    data = told.progress(2.5, 3, "ein\nZwei").decode().split("data: ")[1]
+    assert json.loads(data)["params"] == {
+        "progressToken": 7,
+        "progress": 2.5,
+        "total": 3,
+        "message": "ein\nZwei",
+    }
+    assert stream.Stream(None, is_cancelled_by_close=False).progress(1, None, "") == b""
