@@ -4,18 +4,19 @@ import functools
 from dataclasses import replace
 
 from odoo import http
-from odoo.http import request
+from odoo.http import Response, request
+from odoo.tools import config
 
 from ..models.approval.callable_mixin import APPROVAL_REQUIRED
 from ..runtime import process
-from ..runtime.web import api_error, client_reads, direct_call
+from ..runtime.web import api_error, client_listen, client_reads, direct_call
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.client_reads import ClientReads
-from ..runtime.web.client_stream import StreamedCall
+from ..runtime.web.client_stream import STREAM, StreamedCall
 from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
-from ..services.gateway import results, server
+from ..services.gateway import results, server, stream
 from ..services.gateway.approval import Question
 from ..services.gateway.host import Failure, UnknownTool
 from ..services.oauth_server import const as oauth
@@ -39,6 +40,8 @@ class GatewayController(http.Controller):
         scopes = getattr(request, "woow_scopes", oauth.SCOPES)  # a key has all
         host = _Host(request.env)
         exchange = server.exchange(body, headers, host, scopes)
+        if exchange.subscription:
+            return _listening(exchange.subscription)
         if not exchange.calls:
             return _response(exchange.reply(()))
 
@@ -72,9 +75,26 @@ class GatewayController(http.Controller):
 
     @http.route("/mcp", methods=["GET", "DELETE"], **ROUTE)
     def other(self):
-        """There is neither a stream to listen to nor a session to end."""
+        """The stream of a legacy client, where one can be kept open; there is no session to end."""
+        sent = request.httprequest
+        if (
+            sent.method == "GET"
+            and process.is_evented()
+            and stream.TYPE in sent.headers.get("Accept", "")
+        ):
+            return _listening(stream.Subscription(None))
         said = jsonrpc.error(None, "Send requests as POST.", jsonrpc.INVALID_REQUEST)
         return request.make_json_response(said, headers=[("Allow", "POST")], status=405)
+
+
+def _listening(subscription):
+    if not process.is_evented():
+        error = server.misdirected()
+        return _response(server.Reply(error.status, error.answer(subscription.id)))
+    if client_listen.is_full(request.db, request.env.uid):
+        raise ApiError.busy(request.env._("Too many streams are open. Try again in a moment."))
+    body = client_listen.listen(request.db, request.env.uid, subscription)
+    return Response(body, headers=STREAM, direct_passthrough=True)
 
 
 class _Host(ClientReads):
@@ -86,6 +106,7 @@ class _Host(ClientReads):
     def __init__(self, env):
         super().__init__(env)
         self.server_keys = {}
+        self.tells_changes = bool(config["workers"])
 
     @functools.cached_property
     def of_records(self):

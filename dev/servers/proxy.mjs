@@ -1,5 +1,5 @@
 // A small front proxy for prefork Odoo, as `proxy.mjs PORT HTTP_PORT GEVENT_PORT`: streams and websockets go to the
-// gevent port, the rest to the HTTP port.
+// gevent port, so do requests of MCP clients that listen, and the rest to the HTTP port.
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { argv } from "node:process";
@@ -13,8 +13,14 @@ const LONG_LIVED = /^\/(websocket|api\/ai\/turns\/[^/?]+\/stream)(?=[/?]|$)/;
 
 // Without an agent each request has a connection of its own: a prefork worker serves one at a time.
 const proxy = createProxyServer({ agent: false });
-const to = ({ url }) => ({
-    target: { host: "127.0.0.1", port: LONG_LIVED.test(url) ? geventPort : httpPort },
+const listens = ({ url, method, headers }) =>
+    /^\/mcp(?=\?|$)/.test(url) &&
+    (method === "GET" || headers["mcp-method"] === "subscriptions/listen");
+const to = (request) => ({
+    target: {
+        host: "127.0.0.1",
+        port: LONG_LIVED.test(request.url) || listens(request) ? geventPort : httpPort,
+    },
 });
 
 const server = createServer({ maxHeaderSize: 65_536 }, (request, answer) =>

@@ -38,8 +38,12 @@ class Failure:
 class Host(Protocol[Call_co]):
     """One caller of the gateway, who is known by now.
 
+    :ivar tells_changes: clients can be told that their tools have changed
+
     What is made later of the last six is what each of them says, or a `Failure`. ``server`` is that of `uris.address`.
     """
+
+    tells_changes: bool
 
     def tools(self) -> Iterable[ToolSpec]:
         """The tools that this caller may call now, in any order; `ToolSpec.alias` is their name."""

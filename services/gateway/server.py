@@ -15,7 +15,7 @@ from .approval import Question
 from .envelope import Era, Headers
 from .host import Failure, Host, ToolResult, Unknown, UnknownTool
 from .messages import Message, RpcError
-from .stream import Stream
+from .stream import Stream, Subscription
 
 Call = TypeVar("Call")
 
@@ -29,6 +29,7 @@ INSTRUCTIONS = (
 )
 SCOPES = {  # that the caller's token needs for a method
     "tools/list": READ,
+    "subscriptions/listen": READ,
     "tools/call": CALL,
     "prompts/list": READ,
     "prompts/get": CALL,
@@ -38,6 +39,10 @@ SCOPES = {  # that the caller's token needs for a method
     "completion/complete": CALL,
 }
 CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+NO_CHANGES = (
+    "This address does not tell changes of lists: Odoo has to run with workers, and its proxy to send"
+    " `subscriptions/listen` to the gevent port."
+)
 RESOURCE_NOT_FOUND = -32002  # of legacy revisions
 LIST_TTL = 60_000  # ms that a client may keep a list; each call is checked anew anyway
 _CACHED = {"ttlMs": LIST_TTL, "cacheScope": "private"}  # of lists: each user has other tools
@@ -64,11 +69,13 @@ class Exchange(Generic[Call]):
     :ivar reply: makes the answer of what they gave, one for each and in their order: a tool's result, see `results`, or
         what `Host` says of the others
     :ivar stream: in which the only call may be answered
+    :ivar subscription: stream that answers the request in place of `reply`
     """
 
     calls: tuple[Call, ...]
     reply: Callable[[Sequence[Any]], Reply]
     stream: Stream | None = None
+    subscription: Subscription | None = None
 
 
 def exchange(
@@ -127,6 +134,8 @@ def _single(
         _check_scope(message, scopes)
         if message.method == "tools/call":
             return _call(message, era, headers, host)
+        if message.method == "subscriptions/listen" and era == "modern":
+            return _subscribe(message, host)
         if message.method in _ASKED:
             return _ask(message, era, headers, host)
         answer = _METHODS[era].get(message.method)
@@ -216,22 +225,38 @@ def _ask(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exch
         raise _failed(message, era, Failure(str(unknown), "not_found", is_callers=True)) from None
 
 
-def _initialize(message: Message, _host: Host[Any]) -> dict[str, Any]:
+def _subscribe(message: Message, host: Host[Call]) -> Exchange[Call]:
+    if not host.tells_changes:
+        raise misdirected()
+    return Exchange((), lambda _made: Reply(202), subscription=stream.of_subscription(message))
+
+
+def misdirected() -> RpcError:
+    """Refusal of a stream of changes by a process that would hold a thread for it."""
+    return RpcError(jsonrpc.METHOD_NOT_FOUND, NO_CHANGES, status=404)
+
+
+def _capabilities(host: Host[Any]) -> dict[str, Any]:
+    changes = {"listChanged": True} if host.tells_changes else {}
+    return {**CAPABILITIES, "tools": changes}
+
+
+def _initialize(message: Message, host: Host[Any]) -> dict[str, Any]:
     """The version that the client asks for, else the newest with a handshake, which it then takes or leaves."""
     wanted = message.params.get("protocolVersion")
     known = const.LEGACY_VERSIONS
     return {
         "protocolVersion": wanted if wanted in known else known[0],
-        "capabilities": CAPABILITIES,
+        "capabilities": _capabilities(host),
         "serverInfo": INFO,
         "instructions": INSTRUCTIONS,
     }
 
 
-def _discover(_message: Message, _host: Host[Any]) -> dict[str, Any]:
+def _discover(_message: Message, host: Host[Any]) -> dict[str, Any]:
     return {
         "supportedVersions": [const.MODERN_VERSION],
-        "capabilities": CAPABILITIES,
+        "capabilities": _capabilities(host),
         "instructions": INSTRUCTIONS,
         **_CACHED,
     }

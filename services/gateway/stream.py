@@ -1,6 +1,7 @@
-"""Stream of the messages that answer one call: progress while it is made, then its response.
+"""Streams of messages: progress of a call and its response, or changes of what a client has listed.
 
-Sources: MCP 2025-11-25, basic/transports and basic/utilities/progress; 2026-07-28, basic/transports/streamable-http.
+Sources: MCP 2025-11-25, basic/transports and basic/utilities/progress; 2026-07-28, basic/transports/streamable-http and
+basic/patterns/subscriptions.
 """
 
 import json
@@ -8,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import jsonrpc
+from .. import const, jsonrpc
 from .envelope import Era, Headers
-from .messages import Message, request_id
+from .messages import Message, RpcError, request_id
 
 TYPE = "text/event-stream"
 KEEPALIVE = b": keep-alive\n\n"
@@ -63,3 +64,53 @@ def event(message: Mapping[str, Any]) -> bytes:
     :param message: of JSON-RPC
     """
     return f"event: message\ndata: {json.dumps(message, ensure_ascii=False)}\n\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Stream on which a client is told that its tools have changed.
+
+    :ivar id: of the request, None in legacy revisions, which have no subscriptions but a stream of their own
+    """
+
+    id: jsonrpc.Id | None
+    wants_tools: bool = True
+
+    def begun(self) -> bytes:
+        """First event: what will be told."""
+        if self.id is None:
+            return KEEPALIVE
+        told = {"toolsListChanged": True} if self.wants_tools else {}
+        return self._notice("notifications/subscriptions/acknowledged", notifications=told)
+
+    def changed(self) -> bytes:
+        """Event of other tools, empty where nobody wants it."""
+        return self._notice("notifications/tools/list_changed") if self.wants_tools else b""
+
+    def ended(self) -> bytes:
+        """Last event, of a stream that ends by itself."""
+        if self.id is None:
+            return b""
+        result = {"resultType": "complete", "_meta": self._meta()}
+        return event(jsonrpc.result(self.id, result))
+
+    def _meta(self) -> dict[str, Any]:
+        return {} if self.id is None else {f"{const.META_PREFIX}subscriptionId": self.id}
+
+    def _notice(self, method: str, **params: Any) -> bytes:
+        meta = self._meta()
+        params = {**params, "_meta": meta} if meta else params
+        more = {"params": params} if params else {}
+        return event({"jsonrpc": "2.0", "method": method, **more})
+
+
+def of_subscription(message: Message) -> Subscription:
+    """Stream that a client has asked for.
+
+    :param message: of ``subscriptions/listen``, not checked
+    :raises RpcError: it does not say what the client wants to be told
+    """
+    wanted = message.params.get("notifications")
+    if not isinstance(wanted, Mapping):
+        raise RpcError(jsonrpc.INVALID_PARAMS, "`notifications` must be an object.", status=400)
+    return Subscription(message.id, wants_tools=wanted.get("toolsListChanged") is True)

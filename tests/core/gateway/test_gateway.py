@@ -22,6 +22,8 @@ def spec(alias, **more):
 class Tools:
     """A host whose tools answer with their arguments once they are called."""
 
+    tells_changes = True
+
     def __init__(self, *tools):
         self.known = {tool.alias: tool for tool in tools or (spec("a__b"), spec("a__ask"))}
         self.asked, self.answers = [], []
@@ -90,7 +92,7 @@ def test_a_handshake_ends_with_a_version_that_is_spoken_here(asked, answered):
     assert (status, said["id"]) == (200, 7)
     result = said["result"]
     assert result["protocolVersion"] == answered
-    assert result["capabilities"] == server.CAPABILITIES and result["serverInfo"]["name"]
+    assert result["capabilities"]["tools"] == {"listChanged": True} and result["serverInfo"]["name"]
     assert "resultType" not in result
 
 
@@ -205,7 +207,7 @@ def test_a_modern_client_needs_no_handshake():
     assert listed["resultType"] == "complete" and listed["cacheScope"] == "private"
     called = modern("tools/call", {"name": "a__b", "arguments": {}})[1]["result"]
     assert called["resultType"] == "complete" and not called["isError"]
-    for method in ("initialize", "ping", "subscriptions/listen"):
+    for method in ("initialize", "ping", "logging/setLevel"):
         assert code(modern(method)) == (404, jsonrpc.METHOD_NOT_FOUND)
 
 
@@ -635,3 +637,48 @@ def test_progress_only_grows():
         "message": "ein\nZwei",
     }
     assert stream.Stream(None, is_cancelled_by_close=False).progress(1, None, "") == b""
+
+
+def listening(host=None, **params):
+    headers = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": "subscriptions/listen"}
+    sent = request("subscriptions/listen", {**params, "_meta": DECLARED})
+    return server.exchange(json.dumps(sent).encode(), headers, host or Tools())
+
+
+def events(*parts):
+    return [json.loads(part.decode().split("data: ")[1]) for part in parts]
+
+
+def test_a_client_listens_for_other_tools():
+    told = listening(notifications={"toolsListChanged": True}).subscription
+    first, other, last = events(told.begun(), told.changed(), told.ended())
+    assert first["method"] == "notifications/subscriptions/acknowledged"
+    assert first["params"]["notifications"] == {"toolsListChanged": True}
+    assert other["method"] == "notifications/tools/list_changed"
+    ids = [one["params"]["_meta"][f"{META}subscriptionId"] for one in (first, other)]
+    assert [*ids, last["id"], last["result"]["_meta"][f"{META}subscriptionId"]] == [7] * 4
+
+
+def test_a_client_is_told_only_of_what_it_wants():
+    told = listening(notifications={"promptsListChanged": True}).subscription
+    (first,) = events(told.begun())
+    assert first["params"]["notifications"] == {} and told.changed() == b""
+
+
+def test_a_stream_of_a_legacy_client_names_no_subscription():
+    told = stream.Subscription(None)
+    (other,) = events(told.changed())
+    assert other == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    assert (told.begun(), told.ended()) == (stream.KEEPALIVE, b"")
+
+
+def test_who_cannot_listen_is_told_why():
+    refused = listening(notifications=[]).reply(())
+    assert code((refused.status, refused.message)) == (400, jsonrpc.INVALID_PARAMS)
+    host = Tools()
+    host.tells_changes = False
+    refused = listening(host, notifications={}).reply(())
+    assert code((refused.status, refused.message)) == (404, jsonrpc.METHOD_NOT_FOUND)
+    assert "gevent" in refused.message["error"]["message"]
+    found = modern("server/discover", host=host)[1]["result"]
+    assert found["capabilities"]["tools"] == {}
