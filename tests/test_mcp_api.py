@@ -1,10 +1,12 @@
 """The REST API of servers and tools from the outside."""
 
+import re
 from dataclasses import replace
 from unittest.mock import patch
 
 from odoo.tests import tagged
 
+from ..controllers.openapi_document import WORDS
 from ..models.turn.question import Question
 from ..tools import settings
 from .common import AiHttpCase, served_mcp
@@ -424,9 +426,11 @@ class TestMcpApi(McpApiCase):
         }
         told = {
             (
-                path.replace("{call_id}", "<string:call_id>")
-                .replace("{", "<int:")
-                .replace("}", ">"),
+                re.sub(
+                    r"{(\w+)}",
+                    lambda m: f"<{'string' if m[1] in WORDS else 'int'}:{m[1]}>",
+                    path,
+                ),
                 method,
             )
             for path, methods in document["paths"].items()

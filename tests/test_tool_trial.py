@@ -26,7 +26,7 @@ class TestToolTrial(AiHttpCase):
         result = CallResult(
             outcome="ok", text="{}", display={"t": 1}, attachments=(picture, page), duration_ms=3
         )
-        direct_call._close(dbname, {direct.call.id: result for direct in directs})
+        direct_call.close(dbname, {direct.call.id: result for direct in directs})
         return [Executed(result=result)] * len(directs)
 
     def _try(self, tool, arguments=None, **options):

@@ -113,4 +113,4 @@ class DeliveredPrompt(models.Model):
     @api.autovacuum
     def _gc_old(self):
         old = fields.Datetime.now() - timedelta(days=PROMPT_DAYS)
-        self.search([("date", "<", old)], limit=10_000).unlink()
+        self.search([("date", "<=", old)], limit=10_000).unlink()

@@ -135,6 +135,8 @@ SHARED = {  # what databases of a process may share, and why
     "runtime/turns/listeners.py _registry": "everything in it is by database, notes of the channel by its secret name",
     "runtime/traces/collector.py _collector": "the operator's collector, as traces.py",
     "runtime/process.py _process": "everything in it is by database",
+    "tools/db.py _writer": "one task, the turn that it writes for",
+    "runtime/web/client_listen.py _watches": "everything in it is by database",
     "tools/host.py _installed": "the host, which is told the database",
     "tools/notify.py _process_id": "what the process is called among all others",
     "tools/server_files.py _known": "the operator's file",
