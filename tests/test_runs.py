@@ -225,6 +225,14 @@ class TestRuns(RunCase):
         self._press(self.contact)
         self.assertEqual(len(self._runs()), 6)
 
+    def test_without_its_user_the_action_is_switched_off_and_the_trigger_goes_on(self):
+        leaver = new_test_user(self.env, "ai_leaver", groups="base.group_user")
+        action = self._action(woow_run_as_id=leaver.id)
+        leaver.unlink()
+        self.assertFalse(self._press(action=action))
+        self.assertIn("was deleted", action.woow_off_sentence)
+        self.assertEqual(len(action.activity_ids), 1)
+
     def test_a_flood_switches_the_action_off(self):
         self.env["ir.config_parameter"].set_param("woow_paas_platform.runs_per_hour", "3")
         self._press(self.env["res.partner"].create([{"name": f"C{n}"} for n in range(5)]))

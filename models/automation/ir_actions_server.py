@@ -140,7 +140,7 @@ class IrActionsServer(models.Model):
         records = (eval_context or {}).get("records") or (eval_context or {}).get("record") or ()
         event, count = self._event(), 0
         for record in records or [self.env[self.model_id.model]]:
-            if self.woow_is_off or self._is_too_fast():
+            if self.woow_is_off or self._is_incomplete() or self._is_too_fast():
                 break
             count += len(Run._schedule(self, record, event))
         return self._notification(count)
@@ -164,6 +164,15 @@ class IrActionsServer(models.Model):
             return f"cron {cron.id} {cron.nextcall}"
         self.env.cr.execute("SELECT txid_current()")
         return f"transaction {self.env.cr.fetchone()[0]}"
+
+    def _is_incomplete(self):
+        """Switch the action off if its user or assistant was deleted: the trigger itself goes on."""
+        if self.woow_run_as_id and self.woow_assistant_id:
+            return False
+        self._switch_off(
+            _lt("The assistant of the action, or the user that it runs as, was deleted.")
+        )
+        return True
 
     def _is_too_fast(self):
         """Switch the action off if it has been started too often."""
@@ -209,7 +218,10 @@ class IrActionsServer(models.Model):
         # sudo: ir.actions.server - a switch that the system sets; activities are for its owner
         action = self.sudo()
         action.write({"woow_is_off": True, "woow_off_reason": reason})
-        owner = action.create_uid if action.create_uid._is_internal() else action.woow_run_as_id
+        author, admin = action.create_uid, action.env.ref("base.user_admin")
+        owner = (
+            author if author.active and author._is_internal() else action.woow_run_as_id or admin
+        )
         action.activity_schedule(
             "mail.mail_activity_data_warning",
             summary=self.env._("The assistant is no longer asked"),
