@@ -20,7 +20,10 @@ class DecisionController(http.Controller):
 
     @http.route("/api/ai/decisions/<string:decision_id>", **READ)
     def decision(self, decision_id):
-        return request.env[DECISION]._details(decision_id)
+        found = request.env[DECISION]._details(decision_id)
+        if not found:
+            raise ApiError.not_found(request.env._("This has already been decided or has expired."))
+        return found
 
     @http.route("/api/ai/turns/<int:turn_id>/decision", methods=["POST"], **ROUTE)
     def decide(self, turn_id):

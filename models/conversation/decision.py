@@ -8,7 +8,6 @@ from odoo.tools import SQL
 from ...services import text
 from ...services.approval import hints
 from ...tools.moments import utc
-from ...tools.refusals import NotThere
 from ..turn.ai_turn import PENDING
 from ..turn.tool_call import CLIENT_WAIT
 
@@ -73,14 +72,14 @@ class Decision(models.AbstractModel):
         """All that is to be read before a decision.
 
         :param decision_id: of a row of the list
-        :return: the row with its ``question``: an event of the turn, or a call of an MCP client
-        :raises NotThere: it is not the current user's, or waits no more
+        :return: the row with its ``question``: an event of the turn, or a call of an MCP client; None if it is not
+            the current user's, or waits no more
         """
         for kind, record in self._found():
             if _id_of(kind, record) == decision_id:
                 row = self._row(kind, record, self._small(self._call_of(record)))
                 return {**row, "question": self._question(kind, record)}
-        raise NotThere(self.env._("This has already been decided or has expired."))
+        return None
 
     # ------------------------------------------------------------ what waits
 
