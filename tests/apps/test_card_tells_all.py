@@ -134,7 +134,15 @@ class TestCardTellsAll(RehearsalCase):
         )
         lines = [Command.create({"product_id": product.id, "product_uom_qty": 2})]
         orders = env["sale.order"].create(
-            [{"partner_id": customer.id, "order_line": lines} for _ in range(3)]
+            [
+                # Not of this second, which confirming an order would leave as it is.
+                {
+                    "partner_id": customer.id,
+                    "order_line": lines,
+                    "date_order": "2026-01-05 08:00:00",
+                }
+                for _ in range(3)
+            ]
         )
         orders[0].action_confirm()
         lines = [Command.create({"name": "Work", "quantity": 2, "price_unit": 100})]
