@@ -1,4 +1,5 @@
 import os
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -188,7 +189,12 @@ class TestSecrets(AiCase):
         self.assertFalse(found.faults)
 
     def test_a_key_on_a_line_of_its_own_is_shown_nowhere(self):
-        first, second = (Fernet.generate_key().decode() for _key in range(2))
+        first, made = (Fernet.generate_key().decode() for _key in range(2))
+        for second in (made, re.sub("[^a-zA-Z=]", "x", made)):
+            with self.subTest(second):
+                self._assert_shown_nowhere(first, second)
+
+    def _assert_shown_nowhere(self, first, second):
         found = self._settings(f"secret_key = {first},\n{second}\n{'z' * 30} = 1")  # behind any key
         self.assertEqual(found.secret_key, (first,))
         self.assertFalse(found.faults)

@@ -30,6 +30,7 @@ SECTION = "woow_ai"
 DEMO = "WOOW_AI_DEMO_"  # variables of `make demo`, no keys of the operator
 SHOWN_CHARS = 40  # of a wrong value
 SHOWN_CHARS_OF_KEY = 20  # of an unknown one: a secret on a line of its own reads as one
+WORDS = re.compile("[a-z_]{1,32}")  # an unknown key that is no secret: these have 43 characters
 RESEMBLES = 0.8  # of 1: an unknown variable that is meant to be a key
 
 
@@ -159,7 +160,7 @@ REMOVED = {"wakeup": "PostgreSQL carries the wake-up channel."}
 
 def _shown(key: str) -> str:
     """Part of an unknown key that may stand in a log."""
-    return key[:SHOWN_CHARS_OF_KEY] if re.fullmatch("[a-z_]+", key) else "A key"
+    return key[:SHOWN_CHARS_OF_KEY] if WORDS.fullmatch(key) else "A key"
 
 
 class _Reader:
