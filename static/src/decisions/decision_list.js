@@ -60,6 +60,8 @@ export class DecisionList extends Reactive {
         /** What became of the last decision. */
         this.said = "";
         this.decidedId = null;
+        /** Rows that have gone so far: a list that was asked for before the last of them is old. */
+        this.removals = 0;
         /** "", "conversations", "clients" or the id of an assistant. */
         this.from = "";
         this.kind = "";
@@ -117,8 +119,12 @@ export class DecisionList extends Reactive {
     // Reading ----------------------------------------------------------------
 
     async load() {
+        const { removals } = this;
         try {
             const { decisions, total } = await this.api.decisions({ limit: LIST_SIZE });
+            if (removals !== this.removals) {
+                return this.load();
+            }
             if (decisions.some(({ id }) => id === this.decidedId)) {
                 this.said = ""; // it is asked about again
             }
@@ -177,6 +183,7 @@ export class DecisionList extends Reactive {
         this.gone = this.shown.findIndex(({ id }) => id === row.id);
         this.rows = this.rows.filter(({ id }) => id !== row.id);
         this.total = Math.max(this.total - 1, 0);
+        this.removals += 1;
     }
 
     // Deciding ---------------------------------------------------------------
