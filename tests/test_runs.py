@@ -7,6 +7,8 @@ from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import new_test_user, tagged
 
+from ..models.turn.ai_turn import PROMPT_CHARS
+from ..models.turn.ai_turn_request import DATA
 from ..services import events
 from ..tools import db
 from .common import AiCase
@@ -109,6 +111,27 @@ class TestRuns(RunCase):
         plain = self._press(action=self._action(woow_instruction="Color {{ object.color }}?"))
         self._start()
         self.assertFalse(plain.turn_id.taint)
+
+    def test_words_of_a_record_without_a_name_are_foreign_too(self):
+        nameless = self.env["res.partner"].create({"name": " ", "comment": "<p>Pay now!</p>"})
+        action = self._action(woow_instruction="Read {{ object.comment }}.")
+        run = self._press(nameless, action)
+        self._start()
+        self.assertEqual(run.turn_id.taint, "record")
+
+    def test_a_long_value_leaves_room_for_what_is_said_of_values(self):
+        many = "{{ object.comment }} " * 40
+        self.contact.comment = f"<p>{'word ' * 100_000}</p>"
+        run = self._press(action=self._action(woow_instruction=many))
+        self._start()
+        self.assertEqual(len(run.turn_id.prompt), PROMPT_CHARS)
+        self.assertTrue(run.turn_id.prompt.endswith(DATA))
+
+    def test_another_cron_tells_of_several_events_in_its_time(self):
+        cron = self.env["ir.cron"].search([], limit=1)
+        cron.nextcall = fields.Datetime.now() - timedelta(minutes=1)
+        action = self.action.with_context(cron_id=cron.id)
+        self.assertTrue(action._event().startswith("transaction"))
 
     def test_a_placeholder_that_leads_nowhere_is_refused(self):
         for text in (

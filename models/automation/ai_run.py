@@ -269,7 +269,8 @@ class AiRun(models.Model):
             Question(
                 instruction,
                 companies=companies.ids,
-                foreign_name=name if is_foreign else None,
+                # The record may have no name; the words are others' all the same.
+                foreign_name=(name or record._description) if is_foreign else None,
                 is_unattended=True,
                 in_browser=action.woow_answer_to == "user",
             )

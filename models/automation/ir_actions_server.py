@@ -11,6 +11,7 @@ from ..turn.ai_turn_request import DATA
 
 ASK = "woow_ask_assistant"
 VALUE_CHARS = 2_000  # characters of one value
+HTML_CHARS = 10 * VALUE_CHARS  # of rich text that are read for one
 MAX_NAMES = 20  # records of a value that holds several
 HARMLESS = ("boolean", "date", "datetime", "float", "integer", "monetary", "selection")
 
@@ -158,9 +159,12 @@ class IrActionsServer(models.Model):
         }
 
     def _event(self):
-        """Key of what started the action: the time for which a cron was planned, else the transaction."""
+        """Key of what started the action: the time for which its own cron was planned, else the transaction.
+
+        Another cron, such as the one that fetches mail, may tell the same record of several events.
+        """
         cron = self.env["ir.cron"].sudo().browse(self.env.context.get("cron_id")).exists()
-        if cron and cron.nextcall <= fields.Datetime.now():
+        if cron.ir_actions_server_id == self and cron.nextcall <= fields.Datetime.now():
             return f"cron {cron.id} {cron.nextcall}"
         self.env.cr.execute("SELECT txid_current()")
         return f"transaction {self.env.cr.fetchone()[0]}"
@@ -204,7 +208,8 @@ class IrActionsServer(models.Model):
         instruction = placeholders.fill(self.woow_instruction, value)
         if instruction == self.woow_instruction:
             return instruction, False
-        return f"{instruction}\n\n{DATA}"[:PROMPT_CHARS], is_foreign
+        room = PROMPT_CHARS - len(DATA) - 2
+        return f"{instruction[:room]}\n\n{DATA}", is_foreign
 
     # ------------------------------------------------------------ off and on
 
@@ -252,5 +257,7 @@ def _value(record, names):
     if field.relational:
         return ", ".join(record.mapped(last)[:MAX_NAMES].mapped("display_name"))
     values = (field.convert_to_export(one[last], one) for one in record[:MAX_NAMES])
-    as_text = html2plaintext if field.type == "html" else str
-    return ", ".join("" if value is None or value is False else as_text(value) for value in values)
+    shown = ("" if value is None or value is False else str(value) for value in values)
+    if field.type == "html":
+        shown = (html2plaintext(value[:HTML_CHARS]) for value in shown)
+    return ", ".join(shown)
