@@ -322,11 +322,13 @@ def typed_errors(dbname: str):
         raise (Refused if is_refusal else DatabaseGone)(str(error).strip()) from error
 
 
-def passes(error: psycopg2.Error) -> bool:
+def passes(error: object) -> bool:
     """True if PostgreSQL cannot be reached, or cannot do this now; False if it never will.
 
-    :param error: of psycopg2, or of Odoo's pool
+    :param error: of psycopg2, or of Odoo's pool; any other never passes
     """
+    if not isinstance(error, psycopg2.Error):
+        return False
     if is_of_replica(error):
         return True
     if error.pgcode is None:

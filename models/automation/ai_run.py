@@ -1,6 +1,5 @@
 import logging
 
-import psycopg2
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import UserError
@@ -10,6 +9,7 @@ from ...services import text
 from ...services.errors import EngineError
 from ...services.sentence import _lt
 from ...tools import db, limits, sentences
+from ..base.discuss_channel import readable
 from ..turn.ai_turn import FINAL_STATES
 from ..turn.question import Question
 
@@ -127,11 +127,8 @@ class AiRun(models.Model):
     def _record_of(self, user):
         """The record of the run with this user's rights; None if there is none, or it is not theirs to read."""
         # sudo: ai_run - which record it is; reading it is up to the user's rights
-        model, res_id = self.sudo().res_model, self.sudo().res_id
-        if not model or not res_id or model not in self.env:
-            return None
-        record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
-        return record if record and record.has_access("read") else None
+        run = self.sudo()
+        return readable(user, run.res_model, run.res_id)
 
     # ------------------------------------------------------------ schedule, in the trigger's transaction
 
@@ -233,7 +230,7 @@ class AiRun(models.Model):
         except (UserError, EngineError) as error:
             problem = str(error)
         except Exception as error:
-            if _passes(error):
+            if db.passes(error):
                 raise
             _logger.exception("Run %s cannot start.", self.id)
             problem = UNEXPECTED
@@ -329,7 +326,7 @@ class AiRun(models.Model):
                 else:
                     self._plan_activity(record, html)
         except Exception as error:
-            if _passes(error):
+            if db.passes(error):
                 raise
             _logger.info("The answer of run %s was not delivered.", self.id, exc_info=True)
             self.problem = NOT_DELIVERED
@@ -416,7 +413,3 @@ class AiTurn(models.Model):
     def _tell_run(self, text_html=""):
         self.env["woow_paas_platform.ai_run"]._follow(self, text_html)
         return super()._tell_run(text_html)
-
-
-def _passes(error):
-    return isinstance(error, psycopg2.Error) and db.passes(error)

@@ -4,6 +4,17 @@ CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation w
 LISTED = [("woow_is_of_program", "!=", True), ("woow_is_of_run", "!=", True)]
 
 
+def readable(user, model, res_id):
+    """A record with a user's rights, None without them, or if it or its model is gone.
+
+    :param model: technical name, may be empty like the id
+    """
+    if not model or not res_id or model not in user.env:
+        return None
+    record = user.env[model].with_user(user).sudo(False).browse(res_id).exists()
+    return record if record and record.has_access("read") else None
+
+
 class DiscussChannel(models.Model):
     """Conversation: an assistant, its person, and what they talk about, for all that works for one.
 
@@ -53,11 +64,8 @@ class DiscussChannel(models.Model):
     def _about(self, user):
         """The record that the conversation is about, with this person's rights; None without them."""
         # sudo: discuss.channel - which record it is; reading it is up to the person's rights
-        model, res_id = self.sudo().woow_res_model, self.sudo().woow_res_id
-        if not model or not res_id or model not in self.env:
-            return None
-        record = self.env[model].with_user(user).sudo(False).browse(res_id).exists()
-        return record if record and record.has_access("read") else None
+        channel = self.sudo()
+        return readable(user, channel.woow_res_model, channel.woow_res_id)
 
     def _is_member(self, user):
         # sudo: discuss.channel.member - whether one person belongs to it

@@ -12,6 +12,7 @@ from ...services.render import markdown
 from ...services.sentence import load
 from ...tools import db, limits, sentences
 from ...tools.moments import utc
+from ..base.discuss_channel import LISTED
 from .ai_turn import DECISIONS, FINAL_STATES
 
 SENTENCES_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
@@ -373,7 +374,7 @@ class AiTurn(models.Model):
     def _tell_person(self):
         """Only names of the person's own conversation are sent; what was said is not."""
         channel = self.channel_id
-        is_listed = not (channel.woow_is_of_program or channel.woow_is_of_run)
+        is_listed = bool(channel.filtered_domain(LISTED))
         if not self._is_private() or not (is_listed or self.state == "waiting"):
             return
         self.user_id._bus_send(

@@ -178,7 +178,7 @@ class Fleet:
         tenant.is_looked_into = False
         tenant.due = time.monotonic() + INTERVAL
         if (reason := self._refusal(seen)) or isinstance(seen, psycopg2.Error):
-            self._refuse(tenant, reason, is_passing=_passes(seen))
+            self._refuse(tenant, reason, is_passing=db.passes(seen))
             return
         tenant.failures = 0
         if tenant.reason:
@@ -237,10 +237,6 @@ def is_wanted(name: str) -> bool:
     """True if Odoo's `dbfilter` lets some host see this database."""
     pattern = config["dbfilter"].replace("%h", ".*").replace("%d", ".*")
     return bool(re.match(pattern, name))
-
-
-def _passes(seen: Seen) -> bool:
-    return isinstance(seen, psycopg2.Error) and db.passes(seen)
 
 
 def _said(error: psycopg2.Error) -> str:

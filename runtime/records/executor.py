@@ -97,7 +97,7 @@ def _carry_out_as_shown(env, call, found):
         elif changes is None or changes.is_open or _asks(call, changes):
             shown = _preview(changes)
     except Exception as error:  # whatever the code that was refused something has made of it
-        if not recorder.refused or _passes(error):
+        if not recorder.refused or db.passes(error):
             raise
     if recorder.refused:
         shown = _impossible(recorder)
@@ -183,7 +183,7 @@ def _watched(env, call, recorder, made=None):
         try:
             return Changes(scope, recorder, call.arguments, made), result
         except Exception as error:
-            if _passes(error):
+            if db.passes(error):
                 raise
             _logger.exception("What a call would change could not be found out.")
             return None, result
@@ -201,14 +201,10 @@ def _preview(changes, **more) -> dict[str, Any]:
                 found["further"] = further
             return found
     except Exception as error:
-        if _passes(error):
+        if db.passes(error):
             raise
         _logger.exception("What a call would change could not be shown.")
     return {"impossible": ""}
-
-
-def _passes(error):
-    return isinstance(error, psycopg2.Error) and db.passes(error)
 
 
 def _impossible(recorder):

@@ -65,7 +65,7 @@ FEATURES = {
     "recall": "mixins approval tenancy mcp",
     "turn": "mixins base approval tenancy mcp assistant recall",
     "conversation": "base mcp assistant turn",
-    "automation": "mixins assistant turn",
+    "automation": "mixins base assistant turn",
     "statistics": "mcp assistant turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
