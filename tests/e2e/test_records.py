@@ -25,10 +25,17 @@ record.flush_recordset()
 env.cr.execute("SELECT 'outside'")
 time.sleep(150)
 """
-IS_OUTSIDE = (
-    "SELECT 1 FROM pg_stat_activity"
-    " WHERE query = 'SELECT ''outside''' AND state = 'idle in transaction'"
-)
+
+
+def busy_with(query, state="active"):
+    """A statement: who does this in the database that is asked, and not in those of other tests."""
+    return (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        f" AND query = $${query}$$ AND state = '{state}'"
+    )
+
+
+IS_OUTSIDE = busy_with("SELECT 'outside'", "idle in transaction")
 
 
 def use_partners(odoo, **line):
@@ -96,11 +103,7 @@ def test_an_action_that_was_killed_in_the_middle_is_not_run_again(new_odoo, scri
     run = ("run_action", {"model": "res.partner", "ids": [partner], "action": "Count up"})
     scripted_llm.script(first("count up", calls(run)), then("count up", {"content": "Counted."}))
     turn = Chat(mortal, client=mortal.login("admin")).ask(f"count up {partner}")
-    eventually(
-        lambda: mortal.sql(
-            "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3)'"
-        ).strip()
-    )
+    eventually(lambda: mortal.sql(busy_with("SELECT pg_sleep(3)")).strip())
     mortal.kill9()
     assert not mortal.sql(f"SELECT ref FROM res_partner WHERE id = {partner}").strip()
     mortal.restart()
@@ -264,10 +267,7 @@ def test_a_stop_waits_for_no_code_of_others(busy, scripted_llm):
 def test_a_stop_ends_the_statement_of_a_change(busy, scripted_llm):
     ask, partner = ran(busy, scripted_llm, "Sleep", "slow one")
     turn = ask()
-    asleep = (
-        "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(9)' AND state = 'active'"
-    )
-    eventually(lambda: busy.sql(asleep).strip())
+    eventually(lambda: busy.sql(busy_with("SELECT pg_sleep(9)")).strip())
     begun = time.monotonic()
     turn.stop()
     assert turn.wait_ended() == "stopped"

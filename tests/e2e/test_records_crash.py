@@ -13,7 +13,7 @@ import time
 import pytest
 from chat import Chat, calls, first, of, then
 from test_crash import CALLS, LEASE, TURNS, Fleet, owner, wait_for
-from test_records import IS_OUTSIDE, OUTSIDE, use_partners
+from test_records import IS_OUTSIDE, OUTSIDE, busy_with, use_partners
 
 from dev import processes
 from dev.checks import testbed
@@ -33,14 +33,14 @@ record.write({'ref': 'slept'})
 for _second in range(60):
     env.cr.execute('SELECT pg_sleep(1)')
 """
-ASLEEP = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
+ASLEEP = busy_with("SELECT pg_sleep(1)")
 IDLE = """
 record.write({'ref': 'idle'})
 record.flush_recordset()
 time.sleep(5)
 record.write({'ref': 'awake'})
 """
-IN_A_WRITE = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(0.5)' AND state = 'active'"
+IN_A_WRITE = busy_with("SELECT pg_sleep(0.5)")
 
 ACTIONS = {"Count up": COUNT_UP, "Sleep": SLEEP, "Wait outside": OUTSIDE, "Idle": IDLE}
 
@@ -142,8 +142,8 @@ def test_a_write_happened_once_or_not_at_all_and_its_row_says_which(
             # The moment itself is what is random here; nothing is waited for.
             time.sleep(random_.uniform(0.0, 1.0))
         else:
-            wait_for(lambda: int(odoo.sql(IN_A_WRITE)) > 0, "a runner writes")
-        in_a_write += int(odoo.sql(IN_A_WRITE)) > 0
+            wait_for(lambda: odoo.sql(IN_A_WRITE).strip(), "a runner writes")
+        in_a_write += bool(odoo.sql(IN_A_WRITE).strip())
         writers.kill(random_.choice(at_work))
         writers.start()
     wait_for(lambda: not writing.left(), "all turns end")
@@ -226,9 +226,6 @@ def test_a_call_that_costs_the_database_each_time_is_given_up(
     settings = {"listen_addresses": "127.0.0.1", "synchronous_commit": "on"}
     postgres = Postgres(tmp_path / "pg", throw_away=True, own=True, settings=settings)
     postgres.port = str(processes.free_port())
-    asleep = (
-        "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(1)' AND state = 'active'"
-    )
     options = {"db_host": "127.0.0.1"} if way == "tcp" else {}
     with testbed.apart(demo_template, postgres.folder, postgres) as source:
         odoo = testbed.OdooServer(source, f"killed_{way}", options=options, environment=demo_facts)
@@ -248,7 +245,7 @@ def test_a_call_that_costs_the_database_each_time_is_given_up(
                     return odoo.sql(statement).strip()
 
             for _time in range(RECORD_TRIES):
-                os.kill(int(wait_for(lambda: said(asleep), "the action runs")), signal.SIGKILL)
+                os.kill(int(wait_for(lambda: said(ASLEEP), "the action runs")), signal.SIGKILL)
                 wait_for(lambda: said("SELECT 1"), "PostgreSQL answers")
             ended = f"SELECT state FROM {TURNS} WHERE id = {turn.id} AND ended_at IS NOT NULL"
             assert wait_for(lambda: said(ended), "the turn ends") == "done"
