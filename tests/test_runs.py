@@ -288,6 +288,12 @@ class TestRuns(RunCase):
         self._end(run)
         self.assertEqual(run.state, "done")
 
+    def test_a_run_is_over_when_its_conversation_is_deleted(self):
+        run = self._press()
+        self._start()
+        run.channel_id.unlink()
+        self.assertEqual((run.state, bool(run.ended_at)), ("stopped", True))
+
     def test_strangers_neither_see_nor_move_a_run(self):
         run = self._press()
         stranger = new_test_user(self.env, "ai_other", groups="base.group_user")

@@ -287,6 +287,7 @@ class AiRun(models.Model):
         run.activity_id.unlink()
         if turn.state == "waiting":
             run._plan_decision()
+            self._look_soon()
         elif turn.state in FINAL_STATES:
             run._end(turn, html)
 
@@ -296,6 +297,12 @@ class AiRun(models.Model):
             self._deliver(html)
         self._count_failures()
         self._look_soon()
+
+    def _stop(self):
+        if self:
+            self.write({"state": "stopped", "ended_at": fields.Datetime.now()})
+            self.activity_id.unlink()
+            self._look_soon()
 
     def _plan_decision(self):
         """Plan an activity on the record until the decision is made; without one, the list of decisions has to do."""
@@ -371,7 +378,7 @@ class AiRun(models.Model):
         # sudo: ai_run, ai_turn - the run is the caller's, or the caller is an administrator
         run = self.sudo()
         if run.state == "scheduled":
-            run.write({"state": "stopped", "ended_at": fields.Datetime.now()})
+            run._stop()
         elif run.state == "started":
             run.turn_id._request_stop()
 
@@ -409,6 +416,12 @@ class AiTurn(models.Model):
     """Turn of a run."""
 
     _inherit = "woow_paas_platform.ai_turn"
+
+    def _leave_runs(self):
+        # sudo: ai_run - the system's rows of conversations that the caller deletes
+        runs = self.env["woow_paas_platform.ai_run"].sudo()
+        runs.search([("turn_id", "in", self.ids), ("state", "=", "started")])._stop()
+        return super()._leave_runs()
 
     def _tell_run(self, text_html=""):
         self.env["woow_paas_platform.ai_run"]._follow(self, text_html)

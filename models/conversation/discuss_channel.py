@@ -94,6 +94,7 @@ class DiscussChannel(models.Model):
         turns = channels.woow_turn_ids
         if turns:
             self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("turn_id = ANY(%s)", turns.ids))
+        turns._leave_runs()
         for channel in turns.channel_id | channels.filtered("woow_assistant_id"):
             notify.conversation_over(self.env.cr, channel.id)
         return super().unlink()

@@ -771,6 +771,9 @@ class AiTurn(models.Model):
         :param text_html: the answer
         """
 
+    def _leave_runs(self):
+        """Tell the runs of these turns that their conversations are deleted. A hook."""
+
     def _close_open_calls(self):
         """Give every call that has no result its one: nobody runs it any more.
 
