@@ -9,8 +9,11 @@ from ..services.errors import ElicitationRequired, LeaseLost, SignInRequired, Tu
 from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import ServerSpec, ToolCall, ToolSpec
 from ..services.testing import model_store
+from ..tools import db
 
 TURN = "woow_paas_platform.ai_turn"
+RUN = "woow_paas_platform.ai_run"
+AT_ONCE = 2  # turns of runs
 LEASE = 15.0
 PAST = timedelta(hours=-1)
 TOLD = ("type", "id", "call_id", "state", "decision", "outcome", "code", "kind")  # of an event
@@ -36,6 +39,7 @@ class StorePair:
         self.clock = 0.0
         self.model = model_store.Database(store.name, now=lambda: self.clock)
         self.questions = {}  # public id -> the model's
+        self.runs = {}  # the model's id -> the row
         self.channels = [case._conversation(case.member, case.service).sudo() for _ in range(2)]
         self.tools = (case.forecast | case.alerts | case.run_flow).with_env(self.env)
         case.server.trust_level = "annotations"
@@ -54,6 +58,26 @@ class StorePair:
                     is_harmless=tool == case.forecast,
                 )
             )
+
+        self._furnish_runs()
+
+    def _furnish_runs(self):
+        """Two actions and two records of which runs may be."""
+        env, case = self.env, self.case
+        env["ir.config_parameter"].set_param("woow_paas_platform.runs_at_once", str(AT_ONCE))
+        self.model.AT_ONCE = AT_ONCE
+        self.records = env["res.partner"].create([{"name": "Acme"}, {"name": "Zebra"}])
+        action = {
+            "state": "woow_ask_assistant",
+            "model_id": env["ir.model"]._get_id("res.partner"),
+            "woow_assistant_id": case.assistant.id,
+            "woow_instruction": "Look.",
+            "woow_run_as_id": case.internal.id,
+            "woow_answer_to": "none",
+        }
+        self.actions = env["ir.actions.server"].create(
+            [{**action, "name": name} for name in ("Look", "See")]
+        )
 
     # ------------------------------------------------------------ doing and comparing
 
@@ -101,9 +125,9 @@ class StorePair:
             self.questions |= {q._public_id(): m.id for q, m in zip(asked, mine, strict=True)}
 
     def turns(self):
-        return self.env[TURN].search(
-            [("channel_id", "in", [c.id for c in self.channels])], order="id"
-        )
+        channels = {channel.id for channel in self.channels}
+        channels |= {run.channel_id.id for run in self.runs.values()}
+        return self.env[TURN].search([("channel_id", "in", sorted(channels))], order="id")
 
     def compare(self):
         turns = self.turns()
@@ -118,6 +142,12 @@ class StorePair:
                 {event.seq: self._event(event.payload, self.questions) for event in events},
                 {seq: self._event(event, {}) for seq, event in sorted(mine.events.items())},
             )
+
+        for number, run in self.runs.items():
+            mine = self.model.runs[number]
+            turn = mine.turn if mine.turn in self.model.turns else 0
+            real = (run.state, run.depth, run.turn_id.id or 0)
+            self.case.assertEqual(real, (mine.state, mine.depth, turn))
 
     def _row(self, turn):
         calls = {
@@ -179,7 +209,58 @@ class StorePair:
                 raise model_store.NotPossible
             self.case.assertEqual(status, 200)
 
-        return self.both(real, model)
+        def mine():
+            if self.model.turns[turn_id].user != self.case.member.id:
+                raise model_store.NotPossible
+            return model()
+
+        return self.both(real, mine)
+
+    # ------------------------------------------------------------ runs
+
+    def schedule(self, action, record, event, writer):
+        """:param writer: turn whose call is the trigger, or 0"""
+        action, record = self.actions[action], self.records[record]
+
+        def real():
+            with db.written_by(writer):
+                run = self.env[RUN]._schedule(action, record, event)
+            if run:
+                self.runs[len(self.runs) + 1] = run
+            return bool(run)
+
+        key = (action.id, record.id, event)
+        self.both(real, lambda: bool(self.model.schedule(key, self.case.internal.id, writer)))
+        self.case.assertEqual(set(self.model.runs), set(self.runs))
+
+    def start_runs(self):
+        def real():
+            with patch.object(
+                self.env.registry["ir.cron"], "_commit_progress", lambda *_, **__: 1.0
+            ):
+                self.env[RUN]._cron_start()
+
+        def model():
+            while run := self.model.next_run():
+                begun = self.runs[run.id]
+                self.model.begin_run(run, begun.turn_id.id, begun.channel_id.id)
+
+        self.both(real, model)
+
+    def stop_run(self, number):
+        run, mine = self.runs[number], self.model.runs[number]
+        self.both(
+            lambda: run.with_user(self.case.internal).action_stop() and None,
+            lambda: self.model.stop_run(mine),
+        )
+
+    def delete_run(self, number):
+        """A person deletes its conversation."""
+        channel = self.runs[number].channel_id
+        of_model = self.model.turns[self.model.runs[number].turn].channel
+        self.both(
+            lambda: channel.unlink() and None, lambda: self.model.delete_conversation(of_model)
+        )
 
     def lapse(self):
         """The leases of all that runs are over."""

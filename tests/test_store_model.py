@@ -26,7 +26,7 @@ class StoreMachine(PairMachine):
 
     @initialize(policies=st.lists(st.sampled_from(["auto", "ask"]), min_size=3, max_size=3))
     def begin(self, policies):
-        """Two turns that run, each with a call of every tool."""
+        """Two turns that run, each with a call of every tool, and two runs."""
         for number, policy in enumerate(policies):
             self.set_policy(number, policy)
         for channel in (0, 1):
@@ -34,6 +34,9 @@ class StoreMachine(PairMachine):
         self.claim("one", 2)
         for which in (2, 3):
             self.save_step(which, 3, 0, 0)
+        for record in (0, 1):
+            self.pair.schedule(0, record, "event 0", 0)
+        self.pair.start_runs()
 
     # ------------------------------------------------------------ the two runners
 
@@ -236,6 +239,32 @@ class StoreMachine(PairMachine):
                 lambda: gone.unlink() and None,
                 lambda: self.pair.model.delete_conversation(number),
             )
+
+    # ------------------------------------------------------------ triggers and runs
+
+    @rule(action=st.integers(0, 1), record=st.integers(0, 1), event=st.integers(0, 3), turn=any_)
+    def trigger(self, action, record, event, turn):
+        """Something happens to a record, by hand or by a call of a turn."""
+        if len(self.pair.runs) < 6:
+            writer = self._turn(turn) if turn % 2 else 0
+            self.pair.schedule(action, record, f"event {event}", writer or 0)
+
+    @rule()
+    def start_runs(self):
+        if len(self.pair.model.turns) < 7:
+            self.pair.start_runs()
+
+    @rule(run=any_)
+    def stop_run(self, run):
+        if runs := sorted(self.pair.runs):
+            self.pair.stop_run(runs[run % len(runs)])
+
+    @rule(run=any_, sure=st.integers(0, 2))
+    def delete_run(self, run, sure):
+        turns = self.pair.model.turns
+        runs = [run.id for run in self.pair.model.runs.values() if run.turn in turns]
+        if sure == 0 and runs:
+            self.pair.delete_run(runs[run % len(runs)])
 
     # ------------------------------------------------------------ administrators and crons
 

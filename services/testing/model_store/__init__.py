@@ -5,4 +5,4 @@ engine against it, and a test plays the same acts on it and on PostgreSQL and co
 """
 
 from .database import Database
-from .rows import FINAL, Call, NotPossible, NumberTaken, Question, Record, Server, Tool, Turn
+from .rows import FINAL, Call, NotPossible, NumberTaken, Question, Record, Run, Server, Tool, Turn

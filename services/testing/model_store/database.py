@@ -1,10 +1,11 @@
 """Acts of people, administrators and crons in the database."""
 
 from .rows import FINAL, NotPossible, Question, Record, Server, Tool, Turn
-from .store import ModelStore, decided
+from .runs import Runs
+from .store import decided
 
 
-class Database(ModelStore):
+class Database(Runs):
     """:ivar wishes: turns whose Stop met a locked row"""
 
     def __init__(self, *args, **options):
@@ -12,24 +13,6 @@ class Database(ModelStore):
         self.wishes = set()
 
     # ------------------------------------------------------------ the person of a turn
-
-    def post(
-        self,
-        turn_id: int,
-        channel: int,
-        user: int = 1,
-        *,
-        is_visible: bool = True,
-        steers: bool = False,
-    ) -> Turn:
-        """:param is_visible: False while the transaction that asks has not committed
-        :param steers: it may enter the turn that is under way
-        """
-        turn = Turn(id=turn_id, channel=channel, user=user, is_visible=is_visible, steers=steers)
-        self.turns[turn_id] = turn
-        self.add(turn, [{"type": "state", "state": "queued"}])
-        self.notify("queued", turn_id)
-        return turn
 
     def request_stop(self, turn_id: int, *, is_locked: bool = False) -> str:
         """:param is_locked: somebody keeps the row, so the wish is written beside it
@@ -143,14 +126,6 @@ class Database(ModelStore):
                 if is_it and turn.user == user:
                     self._answer(question, "accept")
             self.go_on_when_decided(turn)
-
-    def delete_conversation(self, channel: int) -> None:
-        """Delete all turns of a conversation.
-
-        :param channel: its number
-        """
-        for turn in [turn for turn in self.turns.values() if turn.channel == channel]:
-            del self.turns[turn.id]
 
     def _waiting(self, turn_id: int) -> Turn:
         turn = self.turns.get(turn_id)

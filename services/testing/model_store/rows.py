@@ -184,7 +184,7 @@ class Call:
 class Turn:
     """`until` is the end of the lease, `waiting_until` of the wait, in seconds of the database's clock.
 
-    `steers`: it may enter the turn before it; `entered` is that turn.
+    `steers`: it may enter the turn before it; `entered` is that turn. `is_unattended`: it is of a run.
     `unreviewed` are the servers of which it was shown definitions that nobody had accepted.
     """
 
@@ -201,6 +201,7 @@ class Turn:
     waiting_until: float | None = None
     is_visible: bool = True
     steers: bool = False
+    is_unattended: bool = False
     entered: int = 0
     unreviewed: set[int] = field(default_factory=set)
     calls: list[Call] = field(default_factory=list)
@@ -238,3 +239,18 @@ class Turn:
             or any(call.is_pending for call in self.calls)
             or self.open_questions()
         )
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """`key` is the action, the record and the event; `turn` the one that it asked in, 0 while there is none.
+
+    `depth` is the number of runs that led to it, each by its own change.
+    """
+
+    id: int
+    key: tuple[int, int, str]
+    user: int = 1
+    depth: int = 0
+    state: str = "scheduled"
+    turn: int = 0

@@ -34,6 +34,34 @@ class ModelStore(RecordCalls):
     def close(self) -> None:
         """It has no connection."""
 
+    def post(
+        self,
+        turn_id: int,
+        channel: int,
+        user: int = 1,
+        *,
+        is_visible: bool = True,
+        steers: bool = False,
+        is_unattended: bool = False,
+    ) -> Turn:
+        """Add a turn to the queue.
+
+        :param is_visible: False while the transaction that asks has not committed
+        :param steers: it may enter the turn that is under way
+        """
+        turn = Turn(
+            id=turn_id,
+            channel=channel,
+            user=user,
+            is_visible=is_visible,
+            steers=steers,
+            is_unattended=is_unattended,
+        )
+        self.turns[turn_id] = turn
+        self.add(turn, [{"type": "state", "state": "queued"}])
+        self.notify("queued", turn_id)
+        return turn
+
     def request_of(self, turn: Turn):
         """Request of a turn, as the engine gets it; for tests that run an engine on the model."""
         raise NotImplementedError

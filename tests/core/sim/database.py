@@ -103,6 +103,11 @@ class Database(model_store.Database):
     def write_rows(self, change):
         self._world.observe_change(self, change)
         super().write_rows(change)
+        self._world.triggers.hear_of_change(self, change)
+
+    def begin_run(self, run, *where):
+        super().begin_run(run, *where)
+        self._world.triggers.observe_begin(self, run)
 
     # ------------------------------------------------------------ what is seen
 

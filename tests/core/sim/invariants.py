@@ -7,6 +7,7 @@ from services.testing.model_store.store import NOT_FINISHED
 
 NOT_MADE = ("denied", "invalid_args", "unknown_tool")
 TRIES = 5  # of a call on records
+CHAIN = 3  # runs that may lead to one
 STOP_TIME = 7.0  # s: a heartbeat, a retry and a flush, once nothing is in the way
 
 
@@ -262,6 +263,45 @@ def nothing_acts_on_foreign_words(world):
     yield from world.unasked
 
 
+def every_event_has_one_run(world):
+    """What is told again starts nothing anew, and nothing comes of a trigger that was rolled back."""
+    for name, database in world.databases.items():
+        keys = Counter(run.key for run in database.runs.values())
+        told = {key for of, key in world.triggers.told if of == name}
+        for key in told:
+            cause = world.triggers.causes.get((name, key))
+            is_own = cause is not None and cause.key[:2] == key[:2]
+            if keys[key] != (not is_own):
+                yield name, key, f"{keys[key]} runs", "its own change" if is_own else ""
+        for key in keys.keys() - told:
+            yield name, key, "not told of"
+
+
+def every_run_asks_once_and_ends(world):
+    """But those that many others have led to, and those that somebody has stopped before."""
+    for name, database in world.databases.items():
+        for run in database.runs.values():
+            begun, is_deep = world.triggers.begun[name, run.id], _led_to(world, name, run) > CHAIN
+            if begun > 1 or (is_deep and begun) or (run.state in FINAL[:2] and not begun):
+                yield name, run.id, run.state, f"asked {begun} times"
+            if run.state not in (("refused",) if is_deep else FINAL):
+                yield name, run.id, run.state
+
+
+def an_answer_is_put_down_once(world):
+    """Those of runs that are done, with the end of their turn."""
+    for name, database in world.databases.items():
+        put_down = Counter(database.put_down)
+        for run in database.runs.values():
+            if put_down[run.id] != (run.state == "done"):
+                yield name, run.id, run.state, f"put down {put_down[run.id]} times"
+
+
+def runs_leave_room(world):
+    """No more are in progress than may be."""
+    yield from world.triggers.crowded
+
+
 def every_turn_ends(world):
     """Once faults end, every turn ends; people answer what it asks."""
     for database, turn in _turns(world):
@@ -303,6 +343,10 @@ INVARIANTS = (
     a_call_starts_fresh_and_allowed,
     a_call_keeps_its_first_result,
     nothing_acts_on_foreign_words,
+    every_event_has_one_run,
+    every_run_asks_once_and_ends,
+    an_answer_is_put_down_once,
+    runs_leave_room,
     every_turn_ends,
     nothing_is_beyond_the_engine,
 )
@@ -322,6 +366,11 @@ def _turns(world):
 
 def _events(turn, kind):
     return [event for event in turn.events.values() if event["type"] == kind]
+
+
+def _led_to(world, name, run):
+    cause = world.triggers.causes.get((name, run.key))
+    return _led_to(world, name, cause) + 1 if cause else 0
 
 
 def _heard_by(world, asked_at):

@@ -111,6 +111,35 @@ def _keeps_the_lease(self, _claim):
     pass
 
 
+def _schedules_again(self, key, user=1, writer=0, _schedule=Database.schedule):
+    return _schedule(self, (*key[:2], f"{key[2]} "), user, writer) and _schedule(
+        self, key, user, writer
+    )
+
+
+def _begins_before_it_is_kept(self, run, turn_id, channel=0, _begin=Database.begin_run):
+    is_first = not run.turn
+    _begin(self, run, turn_id, channel)
+    if is_first:
+        run.state = "scheduled"
+
+
+def _locks_no_row(self, _kept, _next=Database.next_run):
+    return _next(self)
+
+
+def _takes_no_count(self, kept):
+    waiting = (run for run in self.runs.values() if run.state == "scheduled")
+    return next((run for run in waiting if run.id not in kept), None)
+
+
+def _puts_the_answer_down_first(self, claim, ending, events, _finish=Database.finish):
+    run = self.run_of(claim.turn_id)
+    if run and ending.state == "done":
+        self.put_down.append(run.id)
+    _finish(self, claim, ending, events)
+
+
 async def _tries_only_once(self, method, *args, is_over=None, stop=None, **share):
     try:
         return await self._once(method, *args, **share)
@@ -583,6 +612,42 @@ MUTANTS = {
         29,
         (TurnJournal, "_tried", _ignores_a_stop_between_tries),
     ),
+    "an event that is told again starts another run": (
+        "every_event_has_one_run",
+        0,
+        (Database, "schedule", _schedules_again),
+    ),
+    "a run's own change starts it again": (
+        "every_event_has_one_run",
+        0,
+        (Database, "_is_own", lambda *_: False),
+    ),
+    "a chain of runs has no end": (
+        "every_run_asks_once_and_ends",
+        0,
+        (Database, "MAX_DEPTH", 1000),
+    ),
+    "a run that was begun is begun again": (
+        "every_run_asks_once_and_ends",
+        0,
+        (Database, "begin_run", _begins_before_it_is_kept),
+    ),
+    "two crons begin the same run": (
+        "every_run_asks_once_and_ends",
+        0,
+        (Database, "next_run", _locks_no_row),
+    ),
+    "the run of a deleted conversation stays in progress": (
+        "every_run_asks_once_and_ends",
+        0,
+        (Database, "leave_run", _keeps_the_lease),
+    ),
+    "an answer is put down before its turn ends": (
+        "an_answer_is_put_down_once",
+        0,
+        (Database, "finish", _puts_the_answer_down_first),
+    ),
+    "runs begin without room": ("runs_leave_room", 0, (Database, "next_run", _takes_no_count)),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
         9,

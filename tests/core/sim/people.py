@@ -94,9 +94,12 @@ class People:
 
     # ------------------------------------------------------------ the person of a turn
 
-    def _ask(self, database):
+    def next_number(self, database):
         self.numbers[database.name] += 1
-        number = self.numbers[database.name]
+        return self.numbers[database.name]
+
+    def _ask(self, database):
+        number = self.next_number(database)
         channel = number - 1 if number > 1 and self.rng.random() < 0.4 else number
         is_late = self.rng.random() < 0.2
         database.post(
@@ -112,8 +115,8 @@ class People:
         if self.rng.random() < 0.25:
             self.world.after(self.rng.uniform(0, 30), self.stop, database, number)
         if self.rng.random() < 0.03:
-            self.world.after(self.rng.uniform(0, 40), self._delete, database, number)
-        self.world.after(self.rng.uniform(0.5, 10), self._look, database, number)
+            self.world.after(self.rng.uniform(0, 40), self.delete, database, number)
+        self.world.after(self.rng.uniform(0.5, 10), self.look, database, number)
 
     def _becomes_visible(self, database, number):
         if turn := database.turns.get(number):
@@ -128,20 +131,20 @@ class People:
             state = database.request_stop(number, is_locked=is_locked)
             self.world.tell("person", f"stops in {database.name}", number, state)
 
-    def _delete(self, database, number):
+    def delete(self, database, number):
         turn = database.turns.get(number)
         if any(tried.claim.turn_id == number for tried in database.tries):
-            self.world.after(0.5, self._delete, database, number)
+            self.world.after(0.5, self.delete, database, number)
         elif turn and turn.state not in FINAL:
             self.world.tell("person", f"deletes in {database.name}", number)
             database.delete_conversation(turn.channel)
 
-    def _look(self, database, number):
+    def look(self, database, number):
         """Look at the turn from time to time, and do something about what it asks."""
         turn = database.turns.get(number)
         if turn is None or turn.state in FINAL:
             return
-        self.world.after(self.rng.uniform(0.5, 10), self._look, database, number)
+        self.world.after(self.rng.uniform(0.5, 10), self.look, database, number)
         questions = [q for call in turn.open_calls() for q in call.questions if not q.action]
         pending = [call for call in turn.calls if call.is_pending]
         try:

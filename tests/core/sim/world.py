@@ -15,6 +15,7 @@ from .fate import HORIZON
 from .machine import lent_to
 from .process import Process
 from .record import SLOWEST, Record
+from .triggers import Triggers
 from .wire import Outage
 
 WATCH = 1.0  # s between two looks at what is held
@@ -29,7 +30,7 @@ class World(Record):
 
     def __init__(self, seed, *, tells=False, has_records=True):
         super().__init__()
-        self.seed = seed
+        self.seed, self.has_records = seed, has_records
         self.rng = random.Random(seed)
         self.now = 0.0
         self.slow_until = -1.0  # every way takes its time
@@ -59,6 +60,7 @@ class World(Record):
             database.has_taint = self.plan.has_taint
         self.outages = {name: Outage() for name in self.databases}
         self.people = people.People(self)
+        self.triggers = Triggers(self)
 
     # ------------------------------------------------------------ time and dice
 
@@ -195,13 +197,14 @@ class World(Record):
         """To the end; only inside `machine.quiet`."""
         with lent_to(self):
             self.people.begin()
+            self.triggers.begin()
             for _ in range(self.plan.processes):
                 self.start_process()
             self.plan.begin(self)
             self._watch()
             self._run_until(HORIZON)
             self._calm_down()
-            self._run_until(HORIZON + END_TIMEOUT, self._is_over)
+            self._run_until(HORIZON + END_TIMEOUT * self.triggers.length, self._is_over)
         for process in self.processes:
             process.kill()
 
@@ -217,7 +220,7 @@ class World(Record):
             self.start_process()
 
     def _is_over(self):
-        return all(
+        return self.triggers.is_over() and all(
             turn.state in model_store.FINAL
             for database in self.databases.values()
             for turn in database.turns.values()
