@@ -614,40 +614,40 @@ MUTANTS = {
     ),
     "an event that is told again starts another run": (
         "every_event_has_one_run",
-        0,
+        1,
         (Database, "schedule", _schedules_again),
     ),
     "a run's own change starts it again": (
         "every_event_has_one_run",
-        0,
+        1,
         (Database, "_is_own", lambda *_: False),
     ),
     "a chain of runs has no end": (
         "every_run_asks_once_and_ends",
-        0,
+        1,
         (Database, "MAX_DEPTH", 1000),
     ),
     "a run that was begun is begun again": (
         "every_run_asks_once_and_ends",
-        0,
+        1,
         (Database, "begin_run", _begins_before_it_is_kept),
     ),
     "two crons begin the same run": (
         "every_run_asks_once_and_ends",
-        0,
+        5,
         (Database, "next_run", _locks_no_row),
     ),
     "the run of a deleted conversation stays in progress": (
         "every_run_asks_once_and_ends",
-        0,
+        1,
         (Database, "leave_run", _keeps_the_lease),
     ),
     "an answer is put down before its turn ends": (
         "an_answer_is_put_down_once",
-        0,
+        1,
         (Database, "finish", _puts_the_answer_down_first),
     ),
-    "runs begin without room": ("runs_leave_room", 0, (Database, "next_run", _takes_no_count)),
+    "runs begin without room": ("runs_leave_room", 1, (Database, "next_run", _takes_no_count)),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
         9,
