@@ -50,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how often runners of turns that write are killed, see test_records_crash.py",
     )
     parser.addoption(
+        "--run-kills",
+        type=int,
+        default=5,
+        help="how often all processes are killed while runs start, see test_runs.py",
+    )
+    parser.addoption(
         "--failovers",
         type=int,
         default=3,

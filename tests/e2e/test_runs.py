@@ -12,7 +12,6 @@ from waiting import eventually
 
 ACTIONS = "ir.actions.server"
 RUNS = "woow_paas_platform.ai_run"
-KILLS = 5
 SEED = 20_261
 
 
@@ -164,16 +163,18 @@ def test_a_decision_outlives_the_process_and_is_asked_again_when_the_record_has_
     assert odoo.rpc("res.partner", "read", [contact], ["city"])[0]["city"] == "Linz"
 
 
-def test_kills_lose_no_run_and_double_none(new_odoo, scripted_llm):
+def test_kills_lose_no_run_and_double_none(new_odoo, scripted_llm, pytestconfig):
     """The note on the contact is written with the end of the turn, so there is one of each run."""
+    kills = pytestconfig.getoption("run_kills")
     odoo = new_odoo("killed_runs", operator={"lease_seconds": LEASE})
     scripted_llm.script(first("Look at it", {"content": "Seen."}, latency=100))
+    odoo.rpc("ir.config_parameter", "set_param", "woow_paas_platform.runs_per_hour", str(kills * 8))
     contacts = odoo.rpc(
-        "res.partner", "create", [{"name": f"Contact {n}"} for n in range(KILLS * 4)]
+        "res.partner", "create", [{"name": f"Contact {n}"} for n in range(kills * 4)]
     )
     action = an_action(odoo, name="Look", woow_instruction="Look at it.", woow_answer_to="note")
     chance = random.Random(SEED)
-    for kill in range(KILLS):
+    for kill in range(kills):
         some = contacts[kill * 4 :][:4]
         odoo.rpc(
             ACTIONS, "run", [action], context={"active_model": "res.partner", "active_ids": some}
