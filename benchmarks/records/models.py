@@ -22,13 +22,13 @@ class Llm:
 
 
 @contextlib.contextmanager
-def the_model() -> Iterator[Llm]:
+def the_model(*, with_examples: bool = False) -> Iterator[Llm]:
     if base_url := os.environ.get("OPENAI_BASE_URL"):
         yield Llm(base_url, os.environ["OPENAI_MODEL"], os.environ.get("OPENAI_API_KEY", ""))
         return
     port = processes.free_port()
     with tempfile.TemporaryDirectory() as folder:
-        server = demo_llm.start(port, Path(folder), Path(folder) / "llm.log", with_examples=False)
+        server = demo_llm.start(port, Path(folder), Path(folder) / "llm.log", with_examples)
         try:
             if not demo_llm.warm_up(port, {"messages": [{"role": "user", "content": "Hi"}]}):
                 raise SystemExit("The model does not answer.")

@@ -63,7 +63,7 @@ class Sessions:
         body = answer.json()
         if "error" in body:
             raise DevError(f"{model}.{method}: {body['error']['data']['message']}")
-        return body["result"]
+        return body.get("result")  # none of a method that returns nothing
 
     def sync_tools(self, server: int) -> None:
         """Read the tools of an MCP server now."""
