@@ -1,5 +1,7 @@
 """Runs: turns that a trigger starts without a person."""
 
+from collections.abc import Collection
+
 from .rows import FINAL, Run, Turn
 from .store import ModelStore
 
@@ -43,7 +45,7 @@ class Runs(ModelStore):
         """
         return next((run for run in self.runs.values() if turn_id and run.turn == turn_id), None)
 
-    def next_run(self, kept: set[int] = frozenset()) -> Run | None:
+    def next_run(self, kept: Collection[int] = ()) -> Run | None:
         """The scheduled run that is started next, if there is room: of the user with the fewest turns of runs.
 
         :param kept: runs whose rows other transactions keep
@@ -95,8 +97,9 @@ class Runs(ModelStore):
             run.state = "stopped"
 
     def _end(self, turn: Turn, state: str, last: list[dict], error: str = "", first: int = 0):
-        super()._end(turn, state, last, error, first)
+        ended = super()._end(turn, state, last, error, first)
         self.tell_run(turn)
+        return ended
 
     def tell_run(self, turn: Turn) -> None:
         """In the transaction that ends a turn: its run ends, and its answer is put on the record."""
