@@ -380,7 +380,7 @@ MUTANTS = {
     ),
     "“always” lifts the question after foreign words": (
         "nothing_acts_on_foreign_words",
-        161,
+        22,
         (Database, "_may_start", _lets_a_grant_lift_the_question),
     ),
     "the end of a turn leaves its calls open": (
@@ -390,12 +390,12 @@ MUTANTS = {
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
-        1,
+        90,
         (Database, "_answers", _counts_open_questions_as_dismissed),
     ),
     "Stop is notified but not stored": (
         "stop_is_never_lost",
-        23,
+        7,
         (Database, "request_stop", _notifies_without_storing),
     ),
     "a Stop of an entered message is dropped": (
@@ -405,7 +405,7 @@ MUTANTS = {
     ),
     "a call in flight is reported as cancelled": (
         "what_did_not_run_is_not_told_as_done",
-        16,
+        36,
         (Database, "_close", _reports_calls_in_flight_as_cancelled),
     ),
     "a sign-in writes into a running log": (
@@ -426,12 +426,12 @@ MUTANTS = {
     ),
     "the epoch is not compared": (
         "one_writer_without_gaps",
-        13,
+        7,
         (Database, "held", _ignores_the_epoch),
     ),
     "a call in flight runs again": (
         "no_call_is_executed_twice",
-        6,
+        1,
         (Database, "begin_call", _runs_lost_calls_again),
     ),
     "a question that was asked is asked again": (
@@ -441,18 +441,18 @@ MUTANTS = {
     ),
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
-        4,
+        13,
         (tools.TurnTools, "find", _resumes_by_name),
         (Database, "_may_start", _compares_the_call_with_itself),
     ),
     "a turn runs beside a younger one": (
         "one_turn_of_a_conversation_at_a_time",
-        7,
+        118,
         (Database, "_is_next", _runs_beside_a_younger),
     ),
     "a queued message starts before a waiting turn": (
         "what_is_queued_comes_in_its_order",
-        5,
+        8,
         (Database, "_is_next", _starts_before_waiting_turns),
     ),
     "a steering message is answered twice": (
@@ -462,7 +462,7 @@ MUTANTS = {
     ),
     "leases of dead runners are not swept": (
         "every_turn_ends",
-        1,
+        5,
         (Database, "sweep", _sweeps_nothing),
     ),
     "a call starts on a verdict older than a lease": (
@@ -477,17 +477,17 @@ MUTANTS = {
     ),
     "an approval outlives switches and definitions": (
         "a_call_starts_fresh_and_allowed",
-        22,
+        4,
         (Database, "_may_start", _starts_any_approved_call),
     ),
     "events that met a locked turn are dropped": (
         "one_writer_without_gaps",
-        79,
+        14,
         (event_log.EventLog, "put_back", _drops_drained_events),
     ),
     "events of a lost COMMIT reuse their numbers": (
         "one_writer_without_gaps",
-        155,
+        225,
         (journal, "OutcomeUnknown", _NotDone),
     ),
     "a refused write keeps its numbers": (
@@ -502,32 +502,32 @@ MUTANTS = {
     ),
     "a heartbeat reports no lost lease": (
         "a_lost_turn_is_dropped",
-        65,
+        119,
         (Database, "heartbeat", _reports_no_lost_lease),
     ),
     "a heartbeat reports no Stop": (
         "stop_is_never_lost",
-        291,
+        54,
         (Database, "heartbeat", _reports_no_stop),
     ),
     "a turn is loaded without its Stop": (
         "a_turn_stopped_before_its_claim_asks_nothing",
-        175,
+        61,
         (Database, "load", _loads_without_the_stop),
     ),
     "a Stop on a locked row is forgotten": (
         "stop_is_never_lost",
-        76,
+        43,
         (Database, "apply_stops", _forgets_stops_on_locked_rows),
     ),
     "a runner releases turns that it still runs": (
         "no_turn_is_taken_from_a_healthy_runner",
-        16,
+        14,
         (Database, "release", _releases_running_turns),
     ),
     "no lease is extended": (
         "no_turn_is_taken_from_a_healthy_runner",
-        4,
+        1,
         (Database, "renew", _extends_nothing),
     ),
     "a stopping runner releases no leases": (
@@ -547,12 +547,12 @@ MUTANTS = {
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",
-        151,
+        77,
         (Database, "append", _writes_without_a_lease),
     ),
     "a change runs without comparing its rehearsal": (
         "what_was_shown_is_what_is_changed",
-        2,
+        1,
         (Database, "_differs", _skips_the_rehearsal_comparison),
     ),
     "a decision counts for the next rehearsal": (
@@ -562,12 +562,12 @@ MUTANTS = {
     ),
     "a decision on an earlier question counts for the current one": (
         "what_was_shown_is_what_is_changed",
-        35,
+        157,
         (Call, "is_as_shown", lambda self, shown: True),
     ),
     "a grant replaces the decision on a rehearsal": (
         "what_was_shown_is_what_is_changed",
-        43,
+        1,
         (Database, "_may_start", _lets_a_grant_replace_the_decision),
     ),
     "rows are on disk before their result": (
@@ -589,27 +589,27 @@ MUTANTS = {
     ),
     "external effects run again after a crash": (
         "what_was_sent_is_not_sent_again",
-        76,
+        113,
         (Database, "begin_call", _runs_lost_calls_again),
     ),
     "an external effect starts unrecorded": (
         "what_was_sent_is_not_sent_again",
-        2,
+        1,
         (Call, "is_one_transaction", property(lambda _call: True)),
     ),
     "a failed try with external effects runs again": (
         "what_was_sent_is_not_sent_again",
-        16,
+        36,
         (TryAgain, "__init__", _forgets_external_effects),
     ),
     "a call on records is tried without end": (
         "a_call_on_records_is_tried_a_few_times",
-        148,
+        395,
         (journal, "RECORD_TRIES", 1000),
     ),
     "a Stop between two tries is not heard": (
         "a_call_on_records_is_tried_a_few_times",
-        29,
+        28,
         (TurnJournal, "_tried", _ignores_a_stop_between_tries),
     ),
     "an event that is told again starts another run": (
