@@ -137,6 +137,7 @@ class Settings:
     metrics_token: str = _key(str, "", is_secret=True)  # without one nobody reads what is measured
     metrics_port: int = _key(_number(0, 65_535), 0)  # of a runner
     metrics_tenants: bool = _key(_switch, False)  # measures name the database
+    mail_authserv_id: str = _key(str, "")  # of the mail server whose word on senders counts
     traces: str = _key(str, "")  # address of the collector
     traces_tenants: bool = _key(_switch, False)  # traces name the database
     released_env: frozenset[str] = _key(  # variables that a server's form may take its key from

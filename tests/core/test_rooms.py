@@ -22,6 +22,7 @@ ARROWS = {
     "services.render": "services",
     "services.records": "services",
     "services.grounding": "",
+    "services.mail": "services",
     "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",

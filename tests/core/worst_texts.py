@@ -11,6 +11,8 @@ from services.errors import ConfigError
 from services.grounding import check, tables, values
 from services.llm import llm_errors, prompt_reader, transcript
 from services.llm.lenient_json import LenientJson, TooDeep
+from services.mail import headers
+from services.mail import letter as mail_letter
 from services.mcp.discovery import content, definition_diff, definition_scan
 from services.mcp.features import uri_template
 from services.mcp.pool import pool
@@ -99,6 +101,16 @@ def grounding_values(said):
 
 def grounding_names(said):
     list(values.names(said, ()))
+
+
+def sender(said):
+    headers.is_verified([("Authentication-Results", said)], "a", "a.example")
+    headers.is_automatic([("Auto-Submitted", said), ("List", said)])
+
+
+def html_letter(said):
+    mail_letter.shown_in(said)
+    mail_letter.shown_in("<b>" * mail_letter.MAX_DEPTH + said)
 
 
 def expand(said):
@@ -606,6 +618,36 @@ PATTERNS = {
         16_384,
         tokens.family_of,
         ("woow_rt.", "woow_rt.a.", "a", "-."),
+    ),
+    "services.mail.headers": (
+        20_000,
+        sender,
+        ("(", "\\", '"', ";", "=", "a=b ", "a;b=c(", "a; b=c "),
+    ),
+    "services.mail.letter._MARKUP": (
+        mail_letter.MAX_CHARS,
+        html_letter,
+        ("<!--", "<", "<a ", "<a b='", "</b>", "<p>", "<![CDATA[", "&", "<script>", "<b></i>"),
+    ),
+    "services.mail.letter._QUOTED": (
+        mail_letter.MAX_CHARS,
+        lambda s: mail_letter.shown_in(f"<a {s}>"),
+        ('"', "a='", "a=b "),
+    ),
+    "services.mail.letter.shown_in": (
+        mail_letter.MAX_CHARS,
+        lambda s: mail_letter.shown_in(f"<script>{s}"),
+        ("</", "</scrip", "<script>", "</script"),
+    ),
+    "services.mail.letter.divided": (
+        mail_letter.MAX_CHARS,
+        mail_letter.divided,
+        ("> a\n", "a:\n", "a@b wrote:\n", "a: b@c\n", "---", "\n", " "),
+    ),
+    "services.mail.letter.FORWARDS": (
+        mail_letter.MAX_CHARS,
+        mail_letter.is_reply,
+        ("re", "fw", " ", "re ", ":"),
     ),
     # hand-written loops
     "services.mcp.discovery.definition_diff.rows": (
