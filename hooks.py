@@ -58,6 +58,7 @@ def uninstall_hook(env):
     env["res.users.apikeys"].sudo().search([("scope", "=", MCP_SCOPE)]).unlink()
     own = Domain("model_id", "=like", "woow_paas_platform.%")
     env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
+    env["woow_paas_platform.mail_address"].search([]).unlink()  # their aliases
     env["ai.assistant"].search([]).unlink()
     # Names that other modules gave to what they add to our models; Odoo would leave them.
     names = Domain("module", "!=", "woow_paas_platform") & Domain.OR(

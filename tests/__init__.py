@@ -37,6 +37,7 @@ from . import test_hoot
 from . import test_light_pages
 from . import test_listening
 from . import test_locks
+from . import test_mails
 from . import test_managers
 from . import test_mcp_api
 from . import test_mcp_permissions

@@ -63,6 +63,7 @@ RIGHTS = {
     "conversation": (OWN, NOBODY, NOBODY, NOBODY),
     "turn": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "run": (INTERNAL, NOBODY, NOBODY, NOBODY),  # the internal user's own
+    "mail_address": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "event": (OWN, NOBODY, NOBODY, NOBODY),
     "stop": (ADMIN, NOBODY, NOBODY, NOBODY),
     "call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
@@ -213,6 +214,9 @@ class TestPermissionsOnRecords(People, AiCase):
             "turn": cls.turn,
             "event": cls._model("ai_turn_event").search([("turn_id", "=", cls.turn.id)], limit=1),
             "run": cls._make("ai_run", user_id=cls.internal.id, event="test"),
+            "mail_address": cls._make(
+                "mail_address", assistant_id=cls.assistant.id, alias_name="ask.me"
+            ),
             "stop": cls._make("ai_turn_stop", turn_id=cls.turn.id),
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),

@@ -1,2 +1,3 @@
 from . import ai_run
 from . import ir_actions_server
+from . import mail_address

@@ -1,9 +1,10 @@
+import base64
 import logging
 
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import UserError
-from odoo.tools import SQL
+from odoo.tools import SQL, plaintext2html
 
 from ...services import text
 from ...services.errors import EngineError
@@ -27,6 +28,7 @@ TOO_DEEP = _lt(
     "Other runs led to this one: at most %(limit)s may follow each other.", limit=MAX_DEPTH
 )
 UNEXPECTED = _lt("The run could not be started. An administrator finds the details in the log.")
+NO_ADDRESS = _lt("The mail address was deleted or archived.")
 NOT_DELIVERED = _lt(
     "The answer could not be put on the record: the record was deleted, or the user may not change it."
 )
@@ -50,7 +52,12 @@ class AiRun(models.Model):
     )
     assistant_id = fields.Many2one("ai.assistant", readonly=True, ondelete="set null")
     user_id = fields.Many2one(
-        "res.users", "Runs As", required=True, readonly=True, ondelete="cascade", index=True
+        "res.users",
+        "Runs As",
+        readonly=True,
+        ondelete="cascade",
+        index=True,
+        help="Empty if the sender of a mail was not verified.",
     )
     res_model = fields.Char("Related Model", readonly=True)
     res_id = fields.Many2oneReference("Related Record", model_field="res_model", readonly=True)
@@ -92,6 +99,15 @@ class AiRun(models.Model):
     activity_id = fields.Many2one(
         "mail.activity", "Activity of the Decision", readonly=True, ondelete="set null"
     )
+    address_id = fields.Many2one(
+        "woow_paas_platform.mail_address", "Mail Address", readonly=True, ondelete="set null"
+    )
+    mail_from = fields.Char(
+        "Sender", readonly=True, help="Sender of the mail that started the run."
+    )
+    # {"subject", "question", "references": Message-Ids of the thread}
+    mail = fields.Json(readonly=True, groups=fields.NO_ACCESS, copy=False)
+    mail_answer_id = fields.Char(readonly=True, groups=fields.NO_ACCESS, copy=False)
     turn_state = fields.Selection(related="turn_id.state", string="Answer")
     error_sentence = fields.Char(related="turn_id.error_sentence")
     call_ids = fields.One2many(related="turn_id.call_ids")
@@ -104,6 +120,11 @@ class AiRun(models.Model):
         "(action_id, COALESCE(res_model, ''), COALESCE(res_id, 0), event)",
         "The action has run for this event already.",
     )
+    _once_by_mail = models.UniqueIndex(
+        "(address_id, event) WHERE address_id IS NOT NULL", "The mail was answered already."
+    )
+    _senders = models.Index("(mail_from, create_date) WHERE mail_from IS NOT NULL")
+    _answers = models.Index("(mail_answer_id) WHERE mail_answer_id IS NOT NULL")
     _open = models.Index("(id) WHERE state IN ('scheduled', 'started')")
     _created = models.Index("(create_date)")
 
@@ -168,10 +189,39 @@ class AiRun(models.Model):
         self._look_soon()
         return run
 
+    @api.model
+    def _schedule_mail(self, vals, files):
+        """Add the run of a mail, with its files.
+
+        :param files: ``[(name, bytes)]``
+        """
+        # sudo: ai_run, ir.attachment - runs are written by the system only; who may read one may read its files
+        run = self.sudo().create(vals)
+        self.env["discuss.channel"].sudo()._create_files(
+            [
+                {"name": name, "mimetype": False, "data": base64.b64encode(content)}
+                for name, content in files
+            ],
+            res_model=self._name,
+            res_id=run.id,
+        )
+        self._look_soon()
+
+    def _mail_files(self):
+        # sudo: ir.attachment - files of the mail that the run is about
+        own = [("res_model", "=", self._name), ("res_id", "=", self.id)]
+        return self.env["ir.attachment"].sudo().search(own, order="id")
+
     def _of_writer(self):
         """The run whose turn writes in this thread; empty if a person or anything else does."""
         turn = self.env["woow_paas_platform.ai_turn"].sudo().browse(db.writer())
-        return self.search([("channel_id", "=", turn.channel_id.id)], limit=1) if turn else self
+        return self._of_turn(turn) if turn else self
+
+    @api.model
+    def _of_turn(self, turn):
+        """The run of a turn, or of the one that it tries again: a thread of mails has several in one conversation."""
+        runs = self.search([("channel_id", "=", turn.channel_id.id)])
+        return runs.filtered(lambda run: run.turn_id in turn | turn.retry_of_id)[:1] or runs[:1]
 
     def _is_about(self, about):
         return (self.res_model or False, self.res_id or False) == tuple(about.values())
@@ -244,6 +294,8 @@ class AiRun(models.Model):
             return NO_USER
         if not self.assistant_id.active:
             return NO_ASSISTANT
+        if self.mail_from and not self.address_id.active:
+            return NO_ADDRESS
         if self.res_id and self._record_of(self.user_id) is None:
             return NO_RECORD
         return ""
@@ -253,6 +305,10 @@ class AiRun(models.Model):
         companies = user._woow_ai_companies(user.company_ids.ids)
         context = {"lang": user.lang, "tz": user.tz, "allowed_company_ids": companies.ids}
         env = self.env(user=user.id, su=False, context={**context, **db.SEND_LATER})
+        if self.mail_from:
+            turn = self.address_id._ask(self, env)
+            self.write({"state": "started", "channel_id": turn.channel_id.id, "turn_id": turn.id})
+            return
         record = self._record_of(user)
         instruction, is_foreign = action._instruction_for(record)
         name = text.one_line(record.display_name, NAME_CHARS) if record else ""
@@ -283,7 +339,7 @@ class AiRun(models.Model):
         :param html: the answer, ``""`` if there is none
         """
         # sudo: ai_run - the system's row of a turn that the caller decides, stops or ends
-        run = self.sudo().search([("channel_id", "=", turn.channel_id.id)], limit=1)
+        run = self.sudo()._of_turn(turn)
         run.activity_id.unlink()
         if turn.state == "waiting":
             run._plan_decision()
@@ -295,6 +351,8 @@ class AiRun(models.Model):
         self.write({"turn_id": turn.id, "state": turn.state, "ended_at": fields.Datetime.now()})
         if turn.state == "done" and html:
             self._deliver(html)
+        elif turn.state == "failed" and self.address_id:
+            self._deliver(plaintext2html(self.with_context(lang=self.user_id.lang).error_sentence))
         self._count_failures()
         self._look_soon()
 
@@ -319,7 +377,9 @@ class AiRun(models.Model):
             )
 
     def _deliver(self, html):
-        """Put the answer on the record, with the rights of the run's user."""
+        """Put the answer on the record, with the rights of the run's user; that of a mail goes to its sender."""
+        if self.address_id:
+            self.mail_answer_id = self.address_id._answer(self, html)
         to, record = self.action_id.woow_answer_to, self._record_of(self.user_id)
         if to not in ("note", "activity"):
             return
@@ -390,6 +450,10 @@ class AiRun(models.Model):
         run = self.sudo()
         if run.state not in ("refused", "failed", "stopped"):
             raise UserError(self.env._("This run has not failed."))
+        if run.mail_from and not run.mail:
+            raise UserError(
+                self.env._("A refused mail is not kept. Ask the sender to send it again.")
+            )
         run.write({"problem": False, "ended_at": False})
         if run.turn_id.state in FINAL_STATES:
             turn = run.turn_id.with_user(run.user_id).sudo(False)._retry()

@@ -93,13 +93,7 @@ class IrActionsServer(models.Model):
                         limit=PROMPT_CHARS // 2,
                     )
                 )
-            user = action.woow_run_as_id
-            if not user or not user.active or user._is_public() or user._is_superuser():
-                raise ValidationError(
-                    _(
-                        "Choose an active user that the assistant runs as: neither the public user nor the system."
-                    )
-                )
+            check_run_as(action.woow_run_as_id)
             action._check_placeholders()
             model = self.env[action.model_id.model]
             needed = {"note": "message_post", "activity": "activity_schedule"}
@@ -244,6 +238,18 @@ class IrActionsServer(models.Model):
         """The addon is uninstalled: remove the actions and what schedules them."""
         self.ir_cron_ids.unlink()
         self.unlink()
+
+
+def check_run_as(user):
+    """
+    :raises ValidationError: an assistant may not run as this user
+    """
+    if not user or not user.active or user._is_public() or user._is_superuser():
+        raise ValidationError(
+            user.env._(
+                "Choose an active user that the assistant runs as: neither the public user nor the system."
+            )
+        )
 
 
 def _value(record, names):
