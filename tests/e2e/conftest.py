@@ -214,7 +214,8 @@ def operator_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def odoo(new_shared_odoo: Callable[..., OdooServer], operator_file: Path) -> OdooServer:
     """A threaded Odoo that all tests share."""
-    return new_shared_odoo("threaded", operator={"mcp_servers_file": operator_file})
+    operator = {"mcp_servers_file": operator_file, "mail_authserv_id": "mx.example.com"}
+    return new_shared_odoo("threaded", operator=operator)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,12 @@
-"""Assistants that start without a person: a button, a schedule, and a decision that outlives the process."""
+"""Assistants that start without a person: a button, a schedule, a mail, and a decision that outlives the process."""
 
+import email
 import random
+import socketserver
+import subprocess
+import threading
 import time
+from email import policy
 
 from chat import calls, first, then
 from conftest import E2E_LOGS
@@ -9,6 +14,8 @@ from playwright.sync_api import expect
 from test_crash import LEASE
 from test_records import use_partners
 from waiting import eventually
+
+from dev.setup import odoo_tree
 
 ACTIONS = "ir.actions.server"
 RUNS = "woow_paas_platform.ai_run"
@@ -46,6 +53,97 @@ def ended(odoo, action, *states):
         return next((run for run in runs if run["state"] in states), None)
 
     return eventually(found)
+
+
+class Mailbox(socketserver.ThreadingTCPServer):
+    """A mail server that takes everything.
+
+    :ivar mails: ``(recipients, mail)`` of each
+    """
+
+    daemon_threads = True
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            recipients = []
+            self._say("220 hello")
+            for line in self.rfile:
+                word = line[:4].upper()
+                if word == b"RCPT":
+                    recipients.append(line.decode().partition("<")[2].partition(">")[0])
+                elif word == b"DATA":
+                    self._say("354 go on")
+                    lines = iter(self.rfile.readline, b".\r\n")
+                    mail = email.message_from_bytes(b"".join(lines), policy=policy.default)
+                    self.server.mails.append((recipients, mail))
+                self._say("221 bye" if word == b"QUIT" else "250 ok")
+
+        def _say(self, answer):
+            self.wfile.write(f"{answer}\r\n".encode())
+
+    def __enter__(self):
+        self.mails = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return super().__enter__()
+
+    def __exit__(self, *_):
+        self.shutdown()
+        super().__exit__(*_)
+
+
+def deliver(odoo, mail):
+    """Deliver a mail as a mail server does, by Odoo's own script."""
+    (admin,) = odoo.rpc("res.users", "search", [("login", "=", "admin")])
+    path = odoo_tree.odoo_path()
+    folders = [*odoo_tree.addons_paths(path), path / "odoo/addons"]
+    scripts = (folder / "mail/static/scripts/odoo-mailgate.py" for folder in folders)
+    script = next(script for script in scripts if script.exists())
+    port = odoo.url.rpartition(":")[2]
+    command = [odoo.instance.python, script, "-d", odoo.db, "-u", str(admin), "-p", "admin"]
+    subprocess.run(
+        [*command, "--host=127.0.0.1", f"--port={port}"], input=mail, text=True, check=True
+    )
+
+
+def test_a_mail_and_its_answer(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("How many orders", {"content": "There are **three** orders."}))
+    (admin,) = odoo.rpc(
+        "res.users", "search_read", [("login", "=", "admin")], ["email", "company_id"]
+    )
+    company = admin["company_id"][0]
+    (domain,) = odoo.rpc("mail.alias.domain", "create", [{"name": "ask.example"}])
+    assistant = odoo.rpc("ai.assistant", "search", [], limit=1, order="id")[0]
+    (address,) = odoo.rpc(
+        "woow_paas_platform.mail_address",
+        "create",
+        [{"assistant_id": assistant, "alias_name": "ask", "alias_domain_id": domain}],
+    )
+    odoo.rpc("res.users", "write", [admin["id"]], {"email": "boss@a.example"})
+    with Mailbox(("127.0.0.1", 0), Mailbox.Handler) as box:
+        sink = {"name": "Box", "smtp_host": "127.0.0.1", "smtp_port": box.server_address[1]}
+        (server,) = odoo.rpc("ir.mail_server", "create", [{**sink, "sequence": 0}])
+        try:
+            deliver(
+                odoo,
+                "Authentication-Results: mx.example.com; dmarc=pass header.from=a.example\n"
+                "From: Boss <boss@a.example>\nTo: ask@ask.example\nCc: all@a.example\n"
+                "Subject: Orders\nMessage-Id: <1@a.example>\n\nHow many orders are there?\n",
+            )
+            ((recipients, answer),) = eventually(lambda: box.mails)
+        finally:
+            odoo.rpc("ir.mail_server", "unlink", [server])
+    assert recipients == ["boss@a.example"]
+    assert answer["In-Reply-To"] == "<1@a.example>" and answer["Auto-Submitted"] == "auto-replied"
+    assert "ask@ask.example" in answer["Reply-To"] and answer["Cc"] is None
+    assert "<strong>three</strong>" in answer.get_body(("html",)).get_content()
+    page = page_of(odoo, "admin")
+    page.goto(f"/odoo/ai-mail-addresses/{address}")
+    expect(page.locator(".o_form_view")).to_contain_text("ask.example")
+    page.screenshot(path=E2E_LOGS / "mail_address.png")
+    odoo.rpc("woow_paas_platform.mail_address", "unlink", [address])
+    odoo.rpc("res.company", "write", [company], {"alias_domain_id": False})
+    odoo.rpc("mail.alias.domain", "unlink", [domain])
+    odoo.rpc("res.users", "write", [admin["id"]], {"email": admin["email"]})
 
 
 def test_a_button_in_the_actions_menu(odoo, scripted_llm, page_of):

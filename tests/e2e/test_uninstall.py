@@ -51,6 +51,8 @@ action.create_action()
 action.with_context(active_model='res.partner', active_ids=partner.ids).run()
 action._switch_off('Too often.')
 env['ir.cron'].create({**asks, 'active': False})
+address = {'assistant_id': turn.assistant_id.id, 'alias_name': 'ask.me'}
+env['woow_paas_platform.mail_address'].create(address)
 result = turn.id
 """
 # A key of another module's column whose name looks like one of ours.
