@@ -121,7 +121,8 @@ class AiRun(models.Model):
         "The action has run for this event already.",
     )
     _once_by_mail = models.UniqueIndex(
-        "(address_id, event) WHERE address_id IS NOT NULL", "The mail was answered already."
+        "(address_id, event) WHERE address_id IS NOT NULL AND user_id IS NOT NULL",
+        "The mail was answered already.",
     )
     _senders = models.Index("(mail_from, create_date) WHERE mail_from IS NOT NULL")
     _answers = models.Index("(mail_answer_id) WHERE mail_answer_id IS NOT NULL")

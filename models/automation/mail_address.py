@@ -2,12 +2,12 @@ import logging
 
 from odoo import api, fields, models
 from odoo.exceptions import ValidationError
-from odoo.tools import email_normalize, formataddr
+from odoo.tools import email_normalize, formataddr, html2plaintext
 
 from ...services import text
 from ...services.mail import headers, letter
 from ...services.sentence import _lt
-from ...tools import settings
+from ...tools import limits, settings
 from ...tools.refusals import Refusal
 from ..turn.ai_turn import PROMPT_CHARS
 from ..turn.question import Question
@@ -17,6 +17,7 @@ _logger = logging.getLogger(__name__)
 
 SUBJECT_CHARS = 200
 OWN_CHARS = 20_000  # of what the sender has written; quotes have the rest of a message
+FROM_CHARS = 1_000  # of the field that names the sender
 ID_CHARS = 500  # of a Message-Id
 MAX_REFERENCES = 32  # mails of a thread, the latest, as Odoo itself looks at
 MAILS_PER_HOUR = 30  # of one sender
@@ -42,7 +43,7 @@ NOT_VERIFIED = _lt(
 NO_USER = _lt("The sender's address belongs to no active user, or to several.")
 OTHER_DOMAIN = _lt("The sender's address is not of the domain that the mail address answers.")
 NO_RUN_AS = _lt("The user that mails run as was deactivated.")
-TOO_MANY = _lt("Too many mails of this sender came within an hour.")
+TOO_MANY = _lt("Too many mails of this sender, or to this address, came within an hour.")
 EMPTY = _lt("The mail holds neither text nor a file.")
 
 
@@ -123,7 +124,8 @@ class MailAddress(models.Model):
         """
         Run = self.env["woow_paas_platform.ai_run"]
         event = mail["message_id"][:ID_CHARS]
-        if Run.search_count([("address_id", "=", self.id), ("event", "=", event)], limit=1):
+        same = [("address_id", "=", self.id), ("event", "=", event), ("user_id", "!=", False)]
+        if Run.search_count(same, limit=1):
             return
         header = [(name, str(value)) for name, value in message.raw_items()]
         sender = _sender_of(header)
@@ -138,12 +140,13 @@ class MailAddress(models.Model):
             "mail_from": sender or text.one_line(mail["email_from"] or "", SUBJECT_CHARS),
         }
         references = _references_of(mail)
+        earlier = self._earlier(vals, references)
         files = [(file.fname, _bytes(file.content)) for file in mail.get("attachments") or ()]
         files = [(name, content) for name, content in files if content]
         said = letter.read(message)
         problem = (
             problem
-            or self._rate_problem(vals, references)
+            or self._rate_problem(vals, earlier)
             or self._content_problem(said, files, subject)
         )
         if problem:
@@ -151,7 +154,7 @@ class MailAddress(models.Model):
             return
         vals["mail"] = {
             "subject": subject,
-            "question": self._question(said, sender, subject, bool(references)),
+            "question": self._question(said, sender, subject, earlier),
             "references": references,
         }
         Run._schedule_mail(vals, files)
@@ -164,7 +167,7 @@ class MailAddress(models.Model):
             return nobody, NOT_BY_GATEWAY  # everybody can call `message_process`
         if not self.active:
             return nobody, ARCHIVED
-        if headers.is_automatic(header) or not sender:
+        if headers.is_automatic(header):
             return nobody, AUTOMATIC
         if self.env["mail.alias.domain"]._find_aliases([sender]):
             return nobody, OWN_ADDRESS
@@ -185,22 +188,20 @@ class MailAddress(models.Model):
             problem = ""
         return user, problem or self.assistant_id._refusal_to(user)
 
-    def _rate_problem(self, vals, references):
+    def _rate_problem(self, vals, earlier):
         hour = fields.Datetime.subtract(fields.Datetime.now(), hours=1)
-        recent = [  # refused ones may be of others who use the address
-            ("mail_from", "=", vals["mail_from"]),
-            ("create_date", ">", hour),
-            ("state", "!=", "refused"),
+        # Refused ones may be of others who write in the sender's name.
+        recent = [("create_date", ">", hour), ("state", "!=", "refused")]
+        of_sender = [*recent, ("mail_from", "=", vals["mail_from"])]
+        found = [
+            ([*recent, ("address_id", "=", self.id)], limits.get(self.env, "runs_per_hour")),
+            (of_sender, MAILS_PER_HOUR),
         ]
+        if earlier:
+            of_thread = [*of_sender, ("channel_id", "=", earlier.channel_id.id)]
+            found.append((of_thread, MAILS_PER_THREAD))
         Run = self.env["woow_paas_platform.ai_run"]
-        count = Run.search_count(recent, limit=MAILS_PER_HOUR)
-        earlier = self._earlier(vals, references)
-        of_thread = [*recent, ("channel_id", "=", earlier.channel_id.id)]
-        if count >= MAILS_PER_HOUR or (
-            earlier and Run.search_count(of_thread, limit=MAILS_PER_THREAD) >= MAILS_PER_THREAD
-        ):
-            return TOO_MANY
-        return ""
+        return TOO_MANY if any(Run.search_count(d, limit=n) >= n for d, n in found) else ""
 
     def _content_problem(self, said, files, subject):
         try:
@@ -224,14 +225,18 @@ class MailAddress(models.Model):
             now = fields.Datetime.now()
             Run.create({**vals, "state": "refused", "problem": problem, "ended_at": now})
 
-    def _question(self, said, sender, subject, is_in_thread):
-        """Message for the assistant: what the user has written, and all else as quotes, which are foreign words."""
+    def _question(self, said, sender, subject, earlier):
+        """Message for the assistant: what the user has written, and all else as quotes, which are foreign words.
+
+        :param earlier: the run before it in the thread, whose subject and answers need not be quoted
+        """
         own, foreign = said.own, said.foreign
-        line = f"Subject: {subject}" if subject and not is_in_thread else ""
+        line = f"Subject: {subject}" if subject and not earlier else ""
         if self.answers == "domain":
-            facts = filter(None, (f"From: {sender}", line, "", own, foreign))
+            facts = filter(None, (f"From: {sender}", line, own, foreign))
             own, foreign, intro = ANSWER_QUOTED, "\n".join(facts), ""
         else:
+            foreign = letter.unknown(foreign, self._said_in(earlier))
             if letter.is_reply(subject):
                 foreign, line = "\n".join(filter(None, (line, foreign))), ""
             own = "\n\n".join(filter(None, (line, own))) or ANSWER
@@ -241,6 +246,16 @@ class MailAddress(models.Model):
             return own
         head = "\n\n".join(filter(None, (own, intro)))
         return f"{head}\n\n{letter.quoted(foreign)}"[:PROMPT_CHARS]
+
+    def _said_in(self, earlier):
+        """Questions and answers of the conversation, the latest first."""
+        turns = self.env["woow_paas_platform.ai_turn"].search(
+            [("channel_id", "=", earlier.channel_id.id), ("channel_id", "!=", False)],
+            order="id DESC",
+            limit=MAX_REFERENCES,
+        )
+        answers = (html2plaintext(turn.answer_message_id.body or "") for turn in turns)
+        return "\n".join([*answers, *(turn.prompt or "" for turn in turns)])
 
     # ------------------------------------------------------------ its run
 
@@ -329,7 +344,9 @@ def _sender_of(header):
     Encoded words stay as they are: what they hold is part of the name.
     """
     given = headers.values(header, "From")
-    return (len(given) == 1 and email_normalize(" ".join(given[0].split()))) or ""
+    if len(given) != 1 or len(given[0]) > FROM_CHARS:
+        return ""
+    return email_normalize(" ".join(given[0].split())) or ""
 
 
 def _references_of(mail):

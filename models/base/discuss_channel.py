@@ -54,7 +54,7 @@ class DiscussChannel(models.Model):
     woow_is_of_run = fields.Boolean(
         "Asked by an Action",
         readonly=True,
-        help="A server action has asked the question. The chat and Discuss do not list the conversation.",
+        help="A server action or a mail has asked the question. The chat and Discuss do not list the conversation.",
     )
 
     _woow_of_programs = models.Index(

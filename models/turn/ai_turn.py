@@ -131,7 +131,7 @@ class AiTurn(models.Model):
     is_unattended = fields.Boolean(
         "Unattended",
         readonly=True,
-        help="A server action has asked the question, so nobody waits for the answer.",
+        help="A server action or a mail has asked the question, so nobody waits for the answer.",
     )
     is_compact = fields.Boolean(
         "Only Sums Up",

@@ -14,6 +14,8 @@ from .. import text
 
 MAX_CHARS = 32_000  # of a body, as of any message of a person
 MAX_PARTS = 200
+KNOWN_CHARS = 100_000  # of what is known of a thread
+KNOWN_LINES = 500  # of quotes that are looked up there
 MAX_DEPTH = 100  # elements of HTML in each other
 BLOCK_LINES = 3  # of a header that stands in the text
 LABEL_CHARS = 24  # from the beginning of a line to the colon of a label
@@ -98,6 +100,7 @@ _MARKUP = re.compile(
     r"|<(?:!(?!--)|\?)[^>]*>",
     re.DOTALL,
 )
+_WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
@@ -177,6 +180,34 @@ def divided(said: str) -> Letter:
     return Letter(_joined(own), _joined(foreign))
 
 
+def unknown(foreign: str, known: str) -> str:
+    """Lines of quotes that do not stand in what is known, such as the answers that a reply quotes.
+
+    >>> unknown("On Monday, Bob <b@a.example> wrote:\\nThere are *three*\\norders.", "There are three orders.")
+    ''
+    >>> unknown("There are three orders.\\nPay now.", "There are three orders.")
+    'Pay now.'
+
+    :param known: its first 100 000 characters count
+    """
+    words = f" {_words(known[:KNOWN_CHARS])} "
+    lines = foreign.splitlines()
+    # Behind so many lines nothing is compared.
+    left = [line for line in lines[:KNOWN_LINES] if f" {_words(line)} " not in words]
+    left += lines[KNOWN_LINES:]
+    return "\n".join(left).strip() if any(map(_is_text, left)) else ""
+
+
+def _is_text(line: str) -> bool:
+    """False of what only introduces a quote: a label, a line of signs."""
+    bare = line.strip()
+    return not (_introduces(bare) or _divides(bare) or _is_label(bare) or not _words(bare))
+
+
+def _words(said: str) -> str:
+    return " ".join(_WORD.findall(said.lower()))
+
+
 def quoted(said: str) -> str:
     """The text as lines of Markdown that quote.
 
@@ -201,13 +232,16 @@ def _divides(line: str) -> bool:
     return line.lower().startswith("begin forwarded message")
 
 
+def _is_label(line: str) -> bool:
+    return ":" in line[:LABEL_CHARS] or "：" in line[:LABEL_CHARS]
+
+
 def _is_header(lines: list[str]) -> bool:
     """True of several labels in a row with an address among them, as a forwarded mail begins."""
     labels = 0
     has_address = False
     for line in lines:
-        start = line.strip()[:LABEL_CHARS]
-        if ":" not in start and "：" not in start:
+        if not _is_label(line.strip()):
             break
         labels += 1
         has_address |= "@" in line

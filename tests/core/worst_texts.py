@@ -644,6 +644,11 @@ PATTERNS = {
         mail_letter.divided,
         ("> a\n", "a:\n", "a@b wrote:\n", "a: b@c\n", "---", "\n", " "),
     ),
+    "services.mail.letter._WORD": (
+        mail_letter.MAX_CHARS,
+        lambda s: mail_letter.unknown(s, s[::-1]),
+        ("a", "a ", "ab\n", "\n", "-"),
+    ),
     "services.mail.letter.FORWARDS": (
         mail_letter.MAX_CHARS,
         mail_letter.is_reply,

@@ -139,3 +139,20 @@ def test_a_mail_within_a_mail_is_a_file():
 
 def test_an_unknown_charset_is_read_all_the_same():
     assert letter.read(raw("Hi", "text/plain; charset=nonsense")).own == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("foreign", "left"),
+    [
+        ("> three orders", ""),
+        ("On Monday, Bob <b@a.example> wrote:\nThere are **three**\norders.\n---", ""),
+        (
+            "________________\nFrom: Bob <b@a.example>\nSent: Monday\nTo: c\n\nThere are three orders",
+            "",
+        ),
+        ("There are three orders.\nPay now.", "Pay now."),
+        ("hree order", "hree order"),
+    ],
+)
+def test_only_quotes_of_what_is_not_known_are_left(foreign, left):
+    assert letter.unknown(foreign, "How many?\nThere are three orders.") == left
