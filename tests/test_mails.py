@@ -164,6 +164,10 @@ class TestMails(RunCase):
         file = run.turn_id.attachment_ids
         self.assertEqual((file.res_model, file.res_id), ("discuss.channel", run.channel_id.id))
         self.assertEqual(run.turn_id.taint, "file")
+        original = self._raw("Hello", "ann@known.example")
+        self.env["mail.thread"].message_process(False, original, save_original=True)
+        self._start()
+        self.assertFalse(self.env[RUN].search([], limit=1).turn_id.attachment_ids)
         many = self._deliver(files=[(f"{n}.txt", b"x") for n in range(11)])
         self.assertEqual(many.state, "refused")
         self.assertIn("At most 10 files", many.problem)

@@ -20,6 +20,7 @@ OWN_CHARS = 20_000  # of what the sender has written; quotes have the rest of a 
 FROM_CHARS = 1_000  # of the field that names the sender
 ID_CHARS = 500  # of a Message-Id
 MAX_REFERENCES = 32  # mails of a thread, the latest, as Odoo itself looks at
+ORIGINAL = "original_email.eml"  # the mail itself, which a mail server of Odoo may be set to keep
 MAILS_PER_HOUR = 30  # of one sender
 MAILS_PER_THREAD = 10  # within an hour
 REFUSALS_PER_HOUR = 20  # of one address that are kept
@@ -142,7 +143,7 @@ class MailAddress(models.Model):
         references = _references_of(mail)
         earlier = self._earlier(vals, references)
         files = [(file.fname, _bytes(file.content)) for file in mail.get("attachments") or ()]
-        files = [(name, content) for name, content in files if content]
+        files = [(name, content) for name, content in files if content and name != ORIGINAL]
         said = letter.read(message)
         problem = (
             problem
