@@ -6,6 +6,7 @@
 ([], ['pictures', 'formatting'])
 """
 
+import re
 from html.parser import HTMLParser
 
 MAX_DEPTH = 10  # lists in lists, or marks in marks
@@ -31,9 +32,14 @@ UNTOLD = ("u", "font", "mark", "sub", "sup", "small", "big", "button", "details"
 ADDRESSES = ("http://", "https://", "mailto:", "/odoo/")
 
 
+# Python's parser reads all the rest again for each tag that nothing closes, and knows no other declarations.
+DECLARATIONS = re.compile(r"<![^<>]*>")
+UNCLOSED = re.compile(r"<(?![a-zA-Z/?][^<>]*>)")
+
+
 def markdown(source: str) -> str:
     reader = _Reader()
-    reader.feed(source)
+    reader.feed(_well_formed(source))
     reader.close()
     return reader.result()
 
@@ -41,9 +47,20 @@ def markdown(source: str) -> str:
 def losses(source: str) -> list[str]:
     """Losses of writing this as Markdown, of “pictures” and “formatting”."""
     reader = _Losses()
-    reader.feed(source)
+    reader.feed(_well_formed(source))
     reader.close()
     return [name for name in ("pictures", "formatting") if name in reader.found]
+
+
+def _well_formed(source: str) -> str:
+    """The source without comments and declarations, in which a sign that begins no tag is a character."""
+    kept, place = [], 0
+    while (begin := source.find("<!--", place)) >= 0:
+        kept.append(source[place:begin])
+        end = source.find("-->", begin + 4)
+        place = end + 3 if end >= 0 else len(source)
+    kept.append(source[place:])
+    return UNCLOSED.sub("&lt;", DECLARATIONS.sub("", "".join(kept)))
 
 
 class _Losses(HTMLParser):

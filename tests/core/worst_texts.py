@@ -22,7 +22,7 @@ from services.oauth import metadata
 from services.oauth_server import redirects, tokens
 from services.openapi import parser
 from services.records import compare, id_check, placeholders
-from services.render import markdown, markdown_rules
+from services.render import html_text, markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
 from services.turn import advice, names
@@ -218,6 +218,16 @@ PATTERNS = {
         llm_errors.MAX_MESSAGE,
         of(llm_errors._QUOTA),
         ("insufficient", "credit "),
+    ),
+    "services.render.html_text.DECLARATIONS": (
+        200_000,
+        of(html_text.DECLARATIONS, "findall"),
+        ("<!", "<!a", "<!>"),
+    ),
+    "services.render.html_text.UNCLOSED": (
+        200_000,
+        of(html_text.UNCLOSED, "findall"),
+        ("<", "<a", "<a ", "<a b='", "</"),
     ),
     "services.render.markdown._FENCE": (20_000, blocks, ("`", "```", " ", "```\n", "~~~a\n\n")),
     "services.render.markdown._LIST": (20_000, blocks, ("- ", "- a\n\n", "1", "\n", "- a\n\n 1")),
