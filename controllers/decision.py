@@ -6,6 +6,7 @@ from .chat import READ, ROUTE, turn_or_404, visible_or_404
 from .dispatcher import body, check_is_signed_in, query_int
 
 DECISION = "woow_paas_platform.decision"
+TURN = "woow_paas_platform.ai_turn"
 DECISIONS = 50  # that wait
 MAX_DECISIONS = 100
 PAGE = 50  # records of a rehearsal
@@ -29,18 +30,20 @@ class DecisionController(http.Controller):
     def decide(self, turn_id):
         """Answer what an `approval_required`, `confirm_required` or `input_required` event asked."""
         values = body("Decision")
-        turn = turn_or_404(turn_id)
-        if turn.user_id != request.env.user:
+        # sudo: ai_turn - people have no write access; `_decide` asks whether it is up to the caller
+        turn = request.env[TURN].sudo().browse(turn_id).exists()
+        if not turn:
             raise ApiError.not_found(request.env._("This turn does not exist."))
-        # sudo: ai_turn - people have no write access; the caller is the turn's own user
-        turn = turn.sudo()
         turn._decide(values.pop("id"), values.pop("decision"), **values)
-        return {"state": turn.state, "waiting_for": turn._waiting_for()}
+        return {"state": turn.state, "waiting_for": turn._waiting_for(request.env.user)}
 
     @http.route("/api/ai/turns/<int:turn_id>/rehearsal", **READ)
     def rehearsal(self, turn_id):
         """More of what a call that asks would change, where its question has no room for all of it."""
-        turn = turn_or_404(turn_id)
+        # sudo: ai_turn - whether the caller may decide it; everybody else needs access
+        turn = request.env[TURN].sudo().browse(turn_id).exists()
+        if not turn or not turn._right_to_decide(request.env.user):
+            turn = turn_or_404(turn_id)
         call = turn._call_that_asks(request.httprequest.args.get("call", ""))
         if not call:
             raise ApiError.not_found(request.env._("This call does not exist, or is decided."))

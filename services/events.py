@@ -230,11 +230,14 @@ def approval_required(
     }
 
 
-def confirm_required(round_: int, *, max_rounds: int, expires_at: str | None) -> Event:
+def confirm_required(
+    round_: int, *, max_rounds: int, choices: Sequence[str], expires_at: str | None
+) -> Event:
     """The turn waits before another round of calls.
 
     :param round_: the one to be confirmed, from 1
     :param max_rounds: that the turn may have
+    :param choices: decisions that are possible
     :param expires_at: moment in ISO 8601
     """
     return {
@@ -242,7 +245,7 @@ def confirm_required(round_: int, *, max_rounds: int, expires_at: str | None) ->
         "id": round_id(round_),
         "round": round_,
         "max_rounds": max_rounds,
-        "choices": ["continue", "stop"],
+        "choices": list(choices),
         "expires_at": expires_at,
     }
 

@@ -1,9 +1,11 @@
 import base64
 import logging
+from itertools import islice
 
 from markupsafe import Markup
-from odoo import api, fields, models
+from odoo import Command, api, fields, models
 from odoo.exceptions import UserError
+from odoo.fields import Domain
 from odoo.tools import SQL, plaintext2html
 
 from ...services import text
@@ -11,7 +13,7 @@ from ...services.errors import EngineError
 from ...services.sentence import _lt
 from ...tools import db, limits, sentences
 from ..base.discuss_channel import readable
-from ..turn.ai_turn import FINAL_STATES
+from ..turn.ai_turn import DECISIONS, FINAL_STATES
 from ..turn.question import Question
 
 _logger = logging.getLogger(__name__)
@@ -20,6 +22,10 @@ NAME_CHARS = 60  # of a record's name in the name of a conversation
 MAX_DEPTH = 3  # runs of which each was started by what the one before it has changed
 FAILURES_IN_A_ROW = 5  # after which an action is switched off
 START_BATCH = 50  # runs that one look of the cron starts
+MAX_TOLD = 20  # people who are told of one question
+MAX_CANDIDATES = 1_000  # that are looked through for somebody who may decide
+MAX_WAITING = 1_000  # runs of others that one list of decisions looks through
+ADMIN = "woow_paas_platform.group_admin"
 
 NO_USER = _lt("The user that the action runs as was deactivated.")
 NO_ASSISTANT = _lt("The assistant of the action was deleted or archived.")
@@ -96,8 +102,27 @@ class AiRun(models.Model):
     turn_id = fields.Many2one(
         "woow_paas_platform.ai_turn", readonly=True, ondelete="set null", index="btree_not_null"
     )
-    activity_id = fields.Many2one(
-        "mail.activity", "Activity of the Decision", readonly=True, ondelete="set null"
+    requester_ids = fields.Many2many(
+        "res.users",
+        "woow_paas_platform_ai_run_requester_rel",
+        string="Triggered By",
+        readonly=True,
+        help="The user whose act started the run; of a run that another one led to, those of that one, too.",
+    )
+    requester_is_excluded = fields.Boolean(
+        "Requester May Not Approve", readonly=True, help="As the action was set at the start."
+    )
+    is_reminded = fields.Boolean("Reminder Sent", readonly=True)
+    is_escalated = fields.Boolean("Escalated", readonly=True)
+    decider_ids = fields.Many2many(
+        "res.users", string="Waits For", compute="_compute_decider_ids", compute_sudo=True
+    )
+    activity_ids = fields.Many2many(
+        "mail.activity",
+        "woow_paas_platform_ai_run_activity_rel",
+        string="Activities of the Decision",
+        readonly=True,
+        groups=fields.NO_ACCESS,
     )
     address_id = fields.Many2one(
         "woow_paas_platform.mail_address", "Mail Address", readonly=True, ondelete="set null"
@@ -146,11 +171,20 @@ class AiRun(models.Model):
             record = run._record_of(self.env.user)
             run.record_label = text.one_line(record.display_name, NAME_CHARS) if record else False
 
+    def _compute_decider_ids(self):
+        for run in self:
+            turn = run.turn_id
+            run.decider_ids = turn._deciders() if turn.state == "waiting" else False
+
     def _record_of(self, user):
         """The record of the run with this user's rights; None if there is none, or it is not theirs to read."""
         # sudo: ai_run - which record it is; reading it is up to the user's rights
         run = self.sudo()
         return readable(user, run.res_model, run.res_id)
+
+    def _record_for(self, user):
+        """As `_record_of`, in all companies of the user, whoever asks."""
+        return self._record_of(user.with_context(allowed_company_ids=user.company_ids.ids))
 
     # ------------------------------------------------------------ schedule, in the trigger's transaction
 
@@ -183,6 +217,8 @@ class AiRun(models.Model):
                 "user_id": action.woow_run_as_id.id,
                 "event": event,
                 "depth": depth,
+                "requester_ids": (cause.requester_ids | cause.user_id | self.env.user).ids,
+                "requester_is_excluded": action.woow_requester_is_excluded,
                 **about,
                 **refusal,
             }
@@ -340,10 +376,13 @@ class AiRun(models.Model):
         :param html: the answer, ``""`` if there is none
         """
         # sudo: ai_run - the system's row of a turn that the caller decides, stops or ends
-        run = self.sudo()._of_turn(turn)
-        run.activity_id.unlink()
+        run = turn.sudo()._run()
+        if not run:
+            return
+        run.activity_ids.unlink()
         if turn.state == "waiting":
-            run._plan_decision()
+            run.write({"turn_id": turn.id, "is_reminded": False})
+            run._plan_activities(turn._deciders())
             self._look_soon()
         elif turn.state in FINAL_STATES:
             run._end(turn, html)
@@ -360,22 +399,104 @@ class AiRun(models.Model):
     def _stop(self):
         if self:
             self.write({"state": "stopped", "ended_at": fields.Datetime.now()})
-            self.activity_id.unlink()
+            self.activity_ids.unlink()
             self._look_soon()
 
-    def _plan_decision(self):
-        """Plan an activity on the record until the decision is made; without one, the list of decisions has to do."""
-        record = self._record_of(self.user_id)
-        if record is not None and hasattr(record, "activity_schedule"):
-            env = self.with_context(lang=self.user_id.lang).env
-            # sudo: mail.activity - for the run's user, who may read the record
-            self.activity_id = record.sudo().activity_schedule(
+    def _plan_activities(self, users):
+        """Plan activities on the record until the decision is made; without one, the list of decisions has to do."""
+        for user in users.filtered(lambda user: user._is_internal()):
+            record = self._record_for(user)
+            if record is None or not hasattr(record, "activity_schedule"):
+                continue
+            env = self.with_context(lang=user.lang).env
+            # sudo: mail.activity, mail.thread - for a user who may read the record
+            record = record.sudo()
+            followers = record.message_partner_ids if "message_partner_ids" in record else None
+            self.activity_ids |= record.activity_schedule(
                 "mail.mail_activity_data_todo",
                 summary=env._("Decide what “%(action)s” may do", action=self.name),
-                note=Markup('<a href="/my/ai/%s">%s</a>')
-                % (self.channel_id.id, env._("Open the question")),
-                user_id=self.user_id.id,
+                note=Markup('<a href="%s">%s</a>')
+                % (self.turn_id._question_path(user), env._("Open the question")),
+                user_id=user.id,
             )
+            if followers is not None:  # who decides once need not follow the record
+                record.message_unsubscribe((user.partner_id - followers).ids)
+
+    # ------------------------------------------------------------ who decides
+
+    def _right_to_decide(self, user):
+        """Right of a user to decide calls and rounds of this run, as of now.
+
+        The action names users. While none of them may allow, it is up to the user that the run runs as, or, where
+        that one is excluded, to administrators.
+
+        :return: as `AiTurn._right_to_decide`
+        """
+        if self._is_decider(user) or (self._may_stand_in(user) and not self._first_deciders(1)):
+            return "deny" if self._is_excluded(user) else "allow"
+        return "deny" if user == self.user_id else ""
+
+    def _deciders(self):
+        """Users who may allow calls and rounds of this run, as many as are told."""
+        found = self._first_deciders(MAX_TOLD)
+        if found:
+            return found
+        admins = self.env.ref(ADMIN).all_user_ids if self.requester_is_excluded else self.user_id
+        allows = (user for user in admins if self._right_to_decide(user) == "allow")
+        return admins.browse(user.id for user in islice(allows, MAX_TOLD))
+
+    def _first_deciders(self, limit):
+        candidates = self._candidates()[:MAX_CANDIDATES]
+        allow = (u for u in candidates if self._is_decider(u) and not self._is_excluded(u))
+        return candidates.browse(user.id for user in islice(allow, limit))
+
+    def _candidates(self):
+        """Users whom the action names; whether they may decide, `_is_decider` says."""
+        action = self.action_id
+        named = {
+            "group": action.woow_decider_group_id.all_user_ids,
+            "field": self._user_of_field(),
+        }.get(action.woow_decider, self.user_id)
+        escalated = action.woow_escalation_group_id if self.is_escalated else self.env["res.groups"]
+        return named | escalated.all_user_ids
+
+    def _is_named(self, user):
+        """As `_candidates`, without reading a whole group."""
+        action, groups = self.action_id, user.all_group_ids
+        if self.is_escalated and action.woow_escalation_group_id in groups:
+            return True
+        if action.woow_decider == "group":
+            return action.woow_decider_group_id in groups
+        return user == (self._user_of_field() if action.woow_decider == "field" else self.user_id)
+
+    def _user_of_field(self):
+        """User in the field of the record that the action names."""
+        field, model = self.action_id.woow_decider_field_id, self.env.get(self.res_model)
+        if not field or model is None or field.name not in model._fields:
+            return self.user_id.browse()
+        # sudo: any model - one user, who is asked
+        return model.sudo().browse(self.res_id).exists()[field.name]
+
+    def _is_decider(self, user):
+        """True for a user whom the action names, and who may read the record."""
+        return self._is_named(user) and self._reads_record(user)
+
+    def _may_stand_in(self, user):
+        if not self.requester_is_excluded:
+            return user == self.user_id
+        return user.sudo().has_group(ADMIN) and self._reads_record(user)
+
+    def _is_excluded(self, user):
+        return self.requester_is_excluded and user in self.user_id | self.requester_ids
+
+    def _reads_record(self, user):
+        """True for an active internal or portal user who may read the record, if there is one."""
+        user = user.sudo()
+        if not user.active or not (user._is_internal() or user._is_portal()):
+            return False
+        if user == self.user_id or not self.res_id:
+            return True
+        return self._record_for(user) is not None
 
     def _deliver(self, html):
         """Put the answer on the record, with the rights of the run's user; that of a mail goes to its sender."""
@@ -455,7 +576,14 @@ class AiRun(models.Model):
             raise UserError(
                 self.env._("A refused mail is not kept. Ask the sender to send it again.")
             )
-        run.write({"problem": False, "ended_at": False})
+        run.write(
+            {
+                "problem": False,
+                "ended_at": False,
+                "is_escalated": False,
+                "requester_ids": [Command.link(self.env.uid)],
+            }
+        )
         if run.turn_id.state in FINAL_STATES:
             turn = run.turn_id.with_user(run.user_id).sudo(False)._retry()
             run.write({"state": "started", "turn_id": turn.id})
@@ -487,6 +615,51 @@ class AiTurn(models.Model):
         runs = self.env["woow_paas_platform.ai_run"].sudo()
         runs.search([("turn_id", "in", self.ids), ("state", "=", "started")])._stop()
         return super()._leave_runs()
+
+    def _run(self):
+        """The run of an unattended turn, with sudo; empty for any other."""
+        # sudo: ai_run - the system's row of a turn that the caller holds
+        Run = self.env["woow_paas_platform.ai_run"].sudo()
+        return Run._of_turn(self) if self.is_unattended else Run
+
+    def _right_to_decide(self, user):
+        run = self._run()
+        return run._right_to_decide(user) if run else super()._right_to_decide(user)
+
+    def _deciders(self):
+        run = self._run()
+        if not run:
+            return super()._deciders()
+        is_for_deciders = self.waiting_round or self._pending_calls()
+        is_for_user = self._open_questions() or not is_for_deciders
+        return (run._deciders() if is_for_deciders else run.user_id.browse()) | (
+            run.user_id if is_for_user else run.user_id.browse()
+        )
+
+    def _tell_decisions(self):
+        if run := self._run():
+            for user in run._deciders() - self.user_id:
+                user._bus_send(DECISIONS, {})
+        return super()._tell_decisions()
+
+    @api.model
+    def _waiting_for_decider(self):
+        user = self.env.user
+        groups = user.all_group_ids.ids
+        action = [
+            Domain("action_id.woow_decider", "=", "group")
+            & Domain("action_id.woow_decider_group_id", "in", groups),
+            Domain("action_id.woow_decider", "=", "field"),
+            Domain("is_escalated", "=", True)
+            & Domain("action_id.woow_escalation_group_id", "in", groups),
+        ]
+        if user.has_group(ADMIN):
+            action.append(Domain("requester_is_excluded", "=", True))
+        waiting = Domain("turn_id.state", "=", "waiting") & Domain("user_id", "!=", user.id)
+        # sudo: ai_run, ai_turn - those that are up to the user
+        Run = self.env["woow_paas_platform.ai_run"].sudo()
+        runs = Run.search(waiting & Domain.OR(action), limit=MAX_WAITING)
+        return runs.filtered(lambda run: run._right_to_decide(user)).turn_id
 
     def _tell_run(self, text_html=""):
         self.env["woow_paas_platform.ai_run"]._follow(self, text_html)

@@ -49,6 +49,43 @@ class IrActionsServer(models.Model):
         default="note",
         help="What becomes of the answer, beside the conversation.",
     )
+    woow_decider = fields.Selection(
+        [
+            ("user", "The user that it runs as"),
+            ("group", "A group"),
+            ("field", "A user of the record"),
+        ],
+        "Decided By",
+        default="user",
+        help="Who allows or denies calls that ask. Only users who may read the record can decide; while there are "
+        "none, the user that the action runs as does.",
+    )
+    woow_decider_group_id = fields.Many2one("res.groups", "Group That Decides", ondelete="set null")
+    woow_decider_field_id = fields.Many2one(
+        "ir.model.fields",
+        "Field of the User",
+        ondelete="set null",
+        domain="[('model_id', '=', model_id), ('ttype', '=', 'many2one'), ('relation', '=', 'res.users')]",
+        help="For example the salesperson.",
+    )
+    woow_remind_hours = fields.Integer(
+        "Remind After (hours)",
+        help="Hours until those who decide are reminded once. 0 means never.",
+    )
+    woow_escalation_group_id = fields.Many2one(
+        "res.groups",
+        "Escalate To",
+        ondelete="set null",
+        help="Group whose members may decide, too, after a while.",
+    )
+    woow_escalation_hours = fields.Integer(
+        "Escalate After (hours)", help="Hours until the second group may decide, too."
+    )
+    woow_requester_is_excluded = fields.Boolean(
+        "Requester May Not Approve",
+        help="Neither the user that the action runs as nor the user who triggered it may allow a call. They may deny "
+        "it. Without anybody else, administrators of AI assistants decide.",
+    )
     woow_is_off = fields.Boolean(
         "Switched Off",
         copy=False,
@@ -103,6 +140,35 @@ class IrActionsServer(models.Model):
                         "“%(model)s” has no chatter. Choose another place for the answer.",
                         model=model._description,
                     )
+                )
+
+    @api.constrains(
+        "state",
+        "model_id",
+        "woow_decider",
+        "woow_decider_group_id",
+        "woow_decider_field_id",
+        "woow_remind_hours",
+        "woow_escalation_group_id",
+        "woow_escalation_hours",
+    )
+    def _check_woow_deciders(self):
+        _ = self.env._
+        for action in self.filtered(lambda action: action.state == ASK):
+            field = action.woow_decider_field_id
+            if action.woow_decider == "group" and not action.woow_decider_group_id:
+                raise ValidationError(_("Choose the group that decides."))
+            if action.woow_decider == "field" and (
+                field.model_id != action.model_id
+                or field.relation != "res.users"
+                or field.ttype != "many2one"
+            ):
+                raise ValidationError(_("Choose a field of the record that holds a user."))
+            if min(action.woow_remind_hours, action.woow_escalation_hours) < 0:
+                raise ValidationError(_("Hours cannot be negative."))
+            if bool(action.woow_escalation_group_id) != bool(action.woow_escalation_hours):
+                raise ValidationError(
+                    _("Set both the group to escalate to and the hours until then, or neither.")
                 )
 
     def _check_placeholders(self):

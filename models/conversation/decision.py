@@ -55,7 +55,8 @@ class Decision(models.AbstractModel):
         """:return: ``{"decisions": [row], "total"}``, the newest first; see docs/api.md"""
         found = self._found()
         page = found[:limit]
-        calls = self.env[CALL].union(*(self._call_of(record) for _kind, record in page))
+        # sudo: tool_call - found for the caller
+        calls = self.env[CALL].sudo().union(*(self._call_of(record) for _kind, record in page))
         calls.fetch(SHOWN_OF_CALL)
         small = self._small(calls)
         return {
@@ -85,25 +86,21 @@ class Decision(models.AbstractModel):
 
     @api.model
     def _found(self):
-        """:return: ``[(kind, record)]`` of the current user, the newest first"""
+        """:return: ``[(kind, record)]`` of the current user, the newest first; those of others' turns with sudo"""
         turns = self.env[TURN].search_fetch(
             [("user_id", "=", self.env.uid), ("state", "in", ("running", "waiting"))],
             TURN_FIELDS,
             limit=MAX_TURNS,
         )
-        waiting = turns.filtered(lambda turn: turn.state == "waiting")
-        rounds = waiting.filtered("waiting_round")
-        calls = self.env[CALL].search_fetch(
-            [*PENDING, ("turn_id", "in", (waiting - rounds).ids)], CALL_FIELDS
-        )
+        of_others = turns._waiting_for_decider()
         questions = self.env[QUESTION].search_fetch(
             [("call_id.turn_id", "in", turns.ids), ("action", "=", False)], QUESTION_FIELDS
         )
         questions.call_id.fetch(CALL_FIELDS)
         of_clients = self.env[CALL]._waiting_for_client()
         found = [
-            *(("round", turn) for turn in rounds),
-            *(("call", call) for call in calls),
+            *self._calls_and_rounds(turns),
+            *self._calls_and_rounds(of_others),
             *(
                 ("sign_in" if question.kind == "sign_in" else "question", question)
                 for question in questions
@@ -113,6 +110,13 @@ class Decision(models.AbstractModel):
         ]
         found.sort(key=lambda one: one[1].id)  # those of one answer stay in its order
         return sorted(found, key=lambda one: self._asked_at(*one), reverse=True)
+
+    def _calls_and_rounds(self, turns):
+        waiting = turns.filtered(lambda turn: turn.state == "waiting")
+        rounds = waiting.filtered("waiting_round")
+        pending = [*PENDING, ("turn_id", "in", (waiting - rounds).ids)]
+        calls = turns.env[CALL].search_fetch(pending, CALL_FIELDS)
+        return [*(("round", turn) for turn in rounds), *(("call", call) for call in calls)]
 
     def _asked_at(self, kind, record):
         if kind == "client_call" or (kind in ("question", "sign_in") and record.is_held):
@@ -150,7 +154,7 @@ class Decision(models.AbstractModel):
             "client": text.one_line(call.client_name or "", NAME_CHARS),
             "round": turn.waiting_round if kind == "round" else None,
             "assistant": {"id": assistant.id, "name": assistant.name} if assistant else None,
-            **self._place(turn.channel_id),
+            **self._place(turn),
             "summary": self._summary(kind, record, call in small),
             **self._effect(call if kind == "call" else call.browse(), call in small),
             # sudo: mcp_tool - what the tool says of itself, told its caller
@@ -161,15 +165,17 @@ class Decision(models.AbstractModel):
             "expires_at": utc(self._expires_at(kind, record)),
         }
 
-    def _place(self, channel):
+    def _place(self, turn):
         """Conversation of a decision and the record that it is about, as far as the caller may see them."""
+        channel = turn.channel_id.sudo(False)
         own, is_internal = channel._own_conversation(), self.env.user._is_internal()
         url = None
         if own:
             url = f"/odoo/ai-chat/{own.id}" if is_internal else f"/my/ai/{own.id}"
         elif channel and is_internal:
             url = f"/odoo/discuss?active_id=discuss.channel_{channel.id}"
-        record = own._about(self.env.user) if own else None
+        is_of_other = turn.user_id != self.env.user
+        record = channel._about(self.env.user) if own or is_of_other else None
         is_seen = own or (channel and channel.has_access("read"))
         return {
             "conversation": {"id": channel.id, "name": channel.name or "", "url": url}
@@ -245,8 +251,21 @@ class Decision(models.AbstractModel):
         # sudo: ai_turn, tool_call, call_question - the caller's own; names and schemas of what the caller is asked
         record = record.sudo()
         if kind == "round":
-            return record._confirm_event()
-        return record._approval_event() if kind == "call" else record._event()
+            return record._confirm_event(self.env.user)
+        return record._approval_event(self.env.user) if kind == "call" else record._event()
+
+
+class AiTurn(models.Model):
+    """Turn of which others decide in the list."""
+
+    _inherit = TURN
+
+    def _question_path(self, user):
+        if user == self.user_id:
+            return super()._question_path(user)
+        call = self._pending_calls()[:1]
+        asked = _id_of("call", call) if call else _id_of("round", self)
+        return f"/my/ai/decisions?open={asked}"
 
 
 def _id_of(kind, record):

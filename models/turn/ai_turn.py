@@ -42,6 +42,8 @@ MAX_ENTERING = 10  # messages that enter a turn at one safe point
 RETENTION_BATCH = 500  # turns, or calls, that one transaction of the cron prunes
 
 ROUND_DECISIONS = ("continue", "stop")
+DENIALS = ("deny", "stop")
+FOR_ONCE = ("approve_once", "continue", *DENIALS)  # decisions that say nothing of later calls
 CALL_DECISIONS = ("approve_once", "approve_conversation", "approve_always", "deny")
 QUESTION_DECISIONS = ("accept", "decline", "cancel")
 ALL_CALLS = "all"  # in place of a call's id
@@ -971,15 +973,20 @@ class AiTurn(models.Model):
             self._tell_run()
         return asked
 
-    def _waiting_for(self):
-        """The questions that are open, as the events that asked them."""
+    def _waiting_for(self, reader=None):
+        """The questions that are open, as the events that asked them.
+
+        :param reader: `res.users`, by default the turn's own; others are asked nothing by servers
+        """
         if self.state != "waiting":
             return []
+        reader = reader or self.user_id
         if self.waiting_round:
-            asked = [self._confirm_event()]
+            asked = [self._confirm_event(reader)]
         else:
-            asked = [call._approval_event() for call in self._pending_calls()]
-        return asked + [question._event() for question in self._open_questions()]
+            asked = [call._approval_event(reader) for call in self._pending_calls()]
+        questions = self._open_questions() if reader == self.user_id else ()
+        return asked + [question._event() for question in questions]
 
     def _is_undecided(self):
         return bool(self.waiting_round or self._pending_calls() or self._open_questions())
@@ -1002,9 +1009,10 @@ class AiTurn(models.Model):
         calls = self.sudo().call_ids
         return calls.filtered(lambda call: call.call_id == call_id and call.approval == "pending")
 
-    def _confirm_event(self):
+    def _confirm_event(self, reader):
         return events.confirm_required(
             self.waiting_round,
+            choices=self._choices(ROUND_DECISIONS, reader),
             max_rounds=self.assistant_id.max_rounds,
             expires_at=utc(self.waiting_until),
         )
@@ -1026,17 +1034,56 @@ class AiTurn(models.Model):
 
     # ------------------------------------------------------------ decisions
 
+    def _right_to_decide(self, user):
+        """Right of a user to decide calls and rounds of this turn, as of now. A hook.
+
+        :return: ``"allow"`` (and deny), ``"deny"``, or ``""``
+        """
+        return "allow" if user == self.user_id else ""
+
+    def _deciders(self):
+        """Users who are told that the turn waits for them. A hook."""
+        return self.user_id
+
+    def _question_path(self, user):
+        """Path of the page on which a user decides. A hook."""
+        return f"/my/ai/{self.channel_id.id}"
+
+    @api.model
+    def _waiting_for_decider(self):
+        """Waiting turns of others of which the current user may decide something, with sudo. A hook."""
+        return self.sudo().browse()
+
+    def _choices(self, choices, user):
+        """Decisions among these that a user may make on a call or a round; only the turn's own make lasting ones."""
+        right = self._right_to_decide(user)
+        if right == "allow":
+            return [one for one in choices if user == self.user_id or one in FOR_ONCE]
+        return [one for one in choices if right and one in DENIALS]
+
     def _decide(self, asked, decision, **values):
         """Answer what an `approval_required`, `confirm_required` or `input_required` event asked.
 
-        The caller has checked that the current user is the turn's.
-
         :param asked: the event's id
         :param values: arguments and reason of a call and what was shown of it, content of an answer
-        :raises Refusal: with a subclass for what is not asked, comes too late, or does not fit
+        :raises Refusal: with a subclass for what is not asked, not up to the current user, comes too late, or does
+            not fit
         """
         self.ensure_one()
+        self._check_right(decision)  # strangers lock no row
         self._change_decisions(lambda: self._record_decision(asked, decision, **values))
+
+    def _check_right(self, decision):
+        right = self._right_to_decide(self.env.user)
+        is_own = self.env.user == self.user_id
+        if not is_own and (not right or decision in QUESTION_DECISIONS):
+            raise NotThere(self.env._("This turn does not exist."))
+        if decision in QUESTION_DECISIONS or decision not in (*CALL_DECISIONS, *ROUND_DECISIONS):
+            return
+        if not self._choices([decision], self.env.user):
+            if right == "allow":
+                raise Refusal(self.env._("Calls of others are allowed one at a time."))
+            raise Refusal(self.env._("Somebody else must allow this. You can deny it."))
 
     def _lock_for_decision(self):
         """One decision at a time: who has read the turn before this one's commit is run again and sees it.
@@ -1061,6 +1108,7 @@ class AiTurn(models.Model):
         self, asked, decision, *, arguments=None, reason=None, content=None, shown=None
     ):
         """Each kind of question has its own decisions."""
+        self._check_right(decision)  # as of now
         if decision in QUESTION_DECISIONS:
             self._record_answer(asked, decision, content)
         elif decision in CALL_DECISIONS:
@@ -1115,6 +1163,8 @@ class AiTurn(models.Model):
     def _check_changed_arguments(self, calls, decision, arguments):
         if decision == "deny" or len(calls) > 1:
             raise BadInput("Arguments can only be sent when one call is allowed.")
+        if self.env.user != self.user_id and arguments != (calls.arguments or {}):
+            raise Refusal(self.env._("Only the user that the run runs as can change its calls."))
         problem = sentences.translated(
             self.env, argument_checks.problem(arguments, calls._input_schema())
         )

@@ -429,6 +429,9 @@ class ToolCall(models.Model):
     def _is_granted(self):
         if self.rehearsal:  # shown once, it is not done on the strength of an earlier “always”
             return False
+        turn = self.turn_id
+        if turn._right_to_decide(turn.user_id) != "allow":  # then neither by an earlier “always”
+            return False
         return self.env["woow_paas_platform.tool_grant"]._is_granted(
             self.turn_id, self._grantable()
         )
@@ -622,8 +625,11 @@ class ToolCall(models.Model):
             arguments=self._changed_arguments(),
         )
 
-    def _approval_event(self):
+    def _approval_event(self, reader=None):
+        """:param reader: `res.users`, by default the turn's own; others change no arguments"""
         self.ensure_one()
+        reader = reader or self.turn_id.user_id
+        is_own = reader == self.turn_id.user_id
         try:
             form = schema.clean(self._input_schema())
         except EngineError:
@@ -635,14 +641,16 @@ class ToolCall(models.Model):
             title=self.title or self.tool_name,
             server=self.server_name or "",
             arguments=self.arguments or {},
-            fixed=self.fixed or (),
+            fixed=(self.fixed or ())
+            if is_own
+            else {**form.get("properties", {}), **(self.arguments or {})},
             schema=form,
-            choices=self.approval_choices,
+            choices=self.turn_id._choices(self.approval_choices, reader),
             reason=self._approval_sentence(),
             description=text.one_line(source.description or "", DESCRIPTION_CHARS),
             is_destructive=hints.read(self._annotations()).says_destructive,
             expires_at=utc(self.turn_id.waiting_until),
-            manage_path=self._manage_path(),
+            manage_path=self._manage_path() if is_own else None,
             rehearsal=self._rehearsal_shown(),
             review_hash=self._review_hash(),
             foreign_values=self._foreign_values(),

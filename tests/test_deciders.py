@@ -1,0 +1,186 @@
+"""Deciders of runs: who is told of a question, sees it and may answer it, and that nobody else does."""
+
+import json
+from dataclasses import asdict
+
+from odoo import Command
+from odoo.tests import new_test_user, tagged
+
+from ..services import events
+from ..services.specs import TurnProgress
+from ..services.turn.ports import Ending
+from .common import ApiCase
+from .records_data import RehearsalCase
+from .test_runs import RunCase
+
+LIST = "/api/ai/decisions"
+PERSON = {
+    "password": "secret-of-a-test",
+    "lang": "en_US",
+    "context": {"no_reset_password": True, "tracking_disable": True},
+}
+
+
+@tagged("post_install", "-at_install")
+class TestDeciders(RunCase, RehearsalCase, ApiCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.line.write({"can_update": True})
+        cls.group, cls.second, cls.unseeing = cls.env["res.groups"].create(
+            [{"name": "Deciders"}, {"name": "Directors"}, {"name": "Blind"}]
+        )
+        cls.company = cls.env["res.company"].create({"name": "Elsewhere"})
+        made = {
+            name: new_test_user(cls.env, f"ai_{name}", groups="base.group_user", **PERSON)
+            for name in ("one", "two", "blind", "gone", "field", "director", "requester", "away")
+        }
+        cls.one, cls.two, cls.field = made["one"], made["two"], made["field"]
+        cls.director, cls.requester = made["director"], made["requester"]
+        cls.people = made | {
+            "user": cls.internal,
+            "administrator": cls.admin,
+            "portal": cls.member,
+            "portal in group": cls.guest,
+        }
+        made["away"].write({"company_id": cls.company.id, "company_ids": [cls.company.id]})
+        members = [made[name] for name in ("one", "two", "blind", "gone", "away")]
+        for user in (*members, cls.guest):
+            user.group_ids += cls.group
+        cls.director.group_ids += cls.second
+        made["blind"].group_ids += cls.unseeing
+        made["gone"].active = False
+        cls.contact.write(
+            {"company_id": cls.env.company.id, "city": "Graz", "user_id": cls.field.id}
+        )
+        cls.env["ir.rule"].create(
+            {
+                "name": "Not for the blind",
+                "model_id": cls.env["ir.model"]._get_id("res.partner"),
+                "groups": [Command.link(cls.unseeing.id)],
+                "domain_force": "[('id', '=', user.partner_id.id)]",
+            }
+        )
+        cls.by_group = {"woow_decider": "group", "woow_decider_group_id": cls.group.id}
+
+    # ------------------------------------------------------------ a run that asks
+
+    def _asks(self, *, confirm=0, city="Linz", by=None, **values):
+        """A run whose only call, a change of the contact, waits for a decision."""
+        action = self._action(woow_answer_to="none", **values)
+        env = self.env(user=by) if by else self.env
+        action.with_env(env).sudo().with_context(
+            active_model="res.partner", active_ids=self.contact.ids
+        ).run()
+        self._start()
+        self.run = self._runs(action)
+        self.turn = self.run.turn_id
+        self.turns[self.internal] = self.turn
+        self._claims()
+        if not confirm:
+            change = {"ids": [self.contact.id], "values": {"city": city}}
+            self._rehearse("update_records", **change)
+        self._waits(confirm)
+        return self.run
+
+    def _claims(self):
+        self.env.flush_all()
+        claims = self.store.claim("one", 8, 15.0)
+        self.claims[self.internal] = next(c for c in claims if c.turn_id == self.turn.id)
+
+    def _waits(self, confirm=0):
+        ending = Ending(
+            state="waiting",
+            confirm=confirm,
+            progress=asdict(TurnProgress(step=self.number)),
+            next_seq=self.turn._last_seq() + 1,
+        )
+        self.store.finish(self.claims[self.internal], ending, [])
+        self.env.invalidate_all()
+        self.assertEqual(self.turn.state, "waiting")
+
+    # ------------------------------------------------------------ what a person can do
+
+    def _rows(self):
+        status, said = self._call("GET", LIST)
+        self.assertEqual(status, 200)
+        return [row for row in said["decisions"] if row["turn_id"] == self.turn.id]
+
+    def _try(self, decision, **values):
+        body = {"id": events.round_id(2), "decision": decision, **values}
+        if not self.turn.waiting_round:
+            asked = self.row.call_id
+            body |= {"id": asked, "shown": {asked: self.row._review_hash()}}
+        return self._call("POST", f"/api/ai/turns/{self.turn.id}/decision", body)
+
+    def _is_let(self, decision):
+        """True if the decision is taken; what came of it is taken back."""
+        with self.env.cr.savepoint() as savepoint:
+            status, _said = self._try(decision)
+            savepoint.close(rollback=True)
+        self.env.invalidate_all()
+        self.assertIn(status, (200, 404, 422))
+        return status == 200
+
+    def _may(self, user):
+        """Letters of what the user may: list it, read it, allow, deny, and read the conversation."""
+        self._sign_in(user)
+        asked = self.row.call_id
+        rows = self._rows()
+        status, details = self._call("GET", f"{LIST}/{asked}")
+        if status == 404:
+            self.assertNotIn("Graz", json.dumps(details))
+        elif user != self.internal:
+            self.assertEqual(rows[0]["conversation"], None)
+            self.assertEqual(rows[0]["record"]["id"], self.contact.id)
+        further = self._call("GET", f"/api/ai/turns/{self.turn.id}/rehearsal?call={asked}")
+        self.assertEqual(further[0] == 200, status == 200 or user == self.admin)
+        channel = self._call("GET", f"/api/ai/conversations/{self.turn.channel_id.id}")
+        may = {
+            "l": rows,
+            "r": status == 200,
+            "a": self._is_let("approve_once"),
+            "d": self._is_let("deny"),
+            "c": channel[0] == 200,
+        }
+        return "".join(letter for letter, is_let in may.items() if is_let)
+
+    def _matrix(self, **wanted):
+        told = {name: self._may(user) for name, user in self.people.items() if user.active}
+        self.assertEqual({name: may for name, may in told.items() if may}, wanted)
+        self.logout()
+        self.assertEqual(self._call("GET", f"{LIST}/{self.row.call_id}")[0], 401)
+
+    # ------------------------------------------------------------ who
+
+    def test_the_user_of_the_run(self):
+        self._asks()
+        self._matrix(user="lradc")
+
+    def test_a_group(self):
+        self._asks(**self.by_group)
+        self._matrix(one="lrad", two="lrad", user="lrdc")
+
+    def test_a_field(self):
+        name = self.env["ir.model.fields"]._get("res.partner", "user_id")
+        self._asks(woow_decider="field", woow_decider_field_id=name.id)
+        self._matrix(field="lrad", user="lrdc")
+        self.contact.user_id = self.two
+        self.assertEqual([self._may(user) for user in (self.field, self.two)], ["", "lrad"])
+        self.contact.user_id = self.people["blind"]
+        self.assertEqual(self._may(self.two), "")
+        self.assertEqual(self._may(self.internal), "lradc")
+
+    def test_without_anybody_left_it_is_up_to_the_user_or_an_administrator(self):
+        self._asks(**self.by_group)
+        (self.one | self.two).write({"group_ids": [Command.unlink(self.group.id)]})
+        self.assertEqual([self._may(user) for user in (self.one, self.internal)], ["", "lradc"])
+        self._asks(**self.by_group, woow_requester_is_excluded=True)
+        self.assertEqual(self._may(self.admin), "lrad")
+        self.assertEqual(self._may(self.internal), "lrdc")
+
+    def test_the_requester_is_excluded(self):
+        self.one.group_ids += self.env.ref("base.group_partner_manager")
+        self._asks(by=self.one, woow_requester_is_excluded=True, **self.by_group)
+        self.assertIn(self.one, self.run.requester_ids)
+        self._matrix(one="lrd", two="lrad", user="lrdc")
