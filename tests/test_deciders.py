@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import asdict
+from datetime import timedelta
 
 from odoo import Command
+from odoo.exceptions import ValidationError
 from odoo.tests import new_test_user, tagged
 
-from ..services import events
 from ..services.specs import TurnProgress
 from ..services.turn.ports import Ending
 from .common import ApiCase
@@ -93,11 +94,21 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
             state="waiting",
             confirm=confirm,
             progress=asdict(TurnProgress(step=self.number)),
-            next_seq=self.turn._last_seq() + 1,
+            next_seq=len(self._log()) + 1,
         )
         self.store.finish(self.claims[self.internal], ending, [])
         self.env.invalidate_all()
         self.assertEqual(self.turn.state, "waiting")
+        self._sign_in(self.internal)
+        (row,) = self._rows()
+        question = self._call("GET", f"{LIST}/{row['id']}")[1]["question"]
+        self.asked = {"id": question["id"]}
+        if not confirm:
+            self.asked["shown"] = {question["id"]: question["review_hash"]}
+
+    def _log(self):
+        log = self.env["woow_paas_platform.ai_turn_event"]
+        return log.search([("turn_id", "=", self.turn.id)]).mapped("payload")
 
     # ------------------------------------------------------------ what a person can do
 
@@ -107,10 +118,7 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         return [row for row in said["decisions"] if row["turn_id"] == self.turn.id]
 
     def _try(self, decision, **values):
-        body = {"id": events.round_id(2), "decision": decision, **values}
-        if not self.turn.waiting_round:
-            asked = self.row.call_id
-            body |= {"id": asked, "shown": {asked: self.row._review_hash()}}
+        body = {**self.asked, "decision": decision, **values}
         return self._call("POST", f"/api/ai/turns/{self.turn.id}/decision", body)
 
     def _is_let(self, decision):
@@ -162,7 +170,7 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self._matrix(one="lrad", two="lrad", user="lrdc")
 
     def test_a_field(self):
-        name = self.env["ir.model.fields"]._get("res.partner", "user_id")
+        name = self.env.ref("base.field_res_partner__user_id")
         self._asks(woow_decider="field", woow_decider_field_id=name.id)
         self._matrix(field="lrad", user="lrdc")
         self.contact.user_id = self.two
@@ -184,3 +192,116 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self._asks(by=self.one, woow_requester_is_excluded=True, **self.by_group)
         self.assertIn(self.one, self.run.requester_ids)
         self._matrix(one="lrd", two="lrad", user="lrdc")
+
+    def test_a_round(self):
+        self._asks(confirm=2, **self.by_group)
+        self._sign_in(self.one)
+        (row,) = self._rows()
+        self.assertEqual((row["kind"], row["round"]), ("round", 2))
+        _status, details = self._call("GET", f"{LIST}/{row['id']}")
+        self.assertEqual(details["question"]["choices"], ["continue", "stop"])
+        self._sign_in(self.internal)
+        _status, details = self._call("GET", f"{LIST}/{row['id']}")
+        self.assertEqual(details["question"]["choices"], ["stop"])
+        self._assert_error(self._try("continue"), 422, "refused")
+        self._sign_in(self.one)
+        self.assertEqual(self._try("continue"), (200, {"state": "queued", "waiting_for": []}))
+
+    # ------------------------------------------------------------ what a decider may do
+
+    def test_the_first_of_two_decides_once_as_it_was_asked(self):
+        self._asks(**self.by_group)
+        self._sign_in(self.one)
+        (row,) = self._rows()
+        _status, details = self._call("GET", f"{LIST}/{row['id']}")
+        question = details["question"]
+        self.assertEqual(question["choices"], ["approve_once", "deny"])
+        self.assertLessEqual(set(question["schema"]["properties"]), set(question["fixed"]))
+        other = {**question["args"], "values": {"city": "Rom"}}
+        self._assert_error(self._try("approve_once", arguments=other), 422, "refused")
+        self._assert_error(self._try("approve_always"), 422, "refused")
+        self._assert_error(self._try("accept", content={}), 404, "not_found")
+        status, said = self._try("approve_once", arguments=question["args"])
+        self.assertEqual((status, said["waiting_for"]), (200, []))
+        self._sign_in(self.two)
+        self._assert_error(self._try("deny"), 409, "already_decided")
+        self.assertEqual(self.row.decided_by_id, self.one)
+        (decided,) = [event for event in self._log() if event["type"] == "decided"]
+        self.assertEqual(decided["by"], self.one.name)
+
+    def test_a_record_that_has_changed_is_asked_about_again_of_the_same(self):
+        self._asks(**self.by_group)
+        self._sign_in(self.one)
+        first = self.asked
+        self.assertEqual(self._try("approve_once")[0], 200)
+        self.contact.city = "Wien"
+        self._claims()
+        self.store.ask_again(self.claims[self.internal], self.call.id, self._differs())
+        self._waits()
+        self.assertNotEqual(self.asked, first)
+        self._sign_in(self.one)
+        self._assert_error(self._try("approve_once", shown={}), 409, "question_changed")
+        self.assertEqual([self._may(user) for user in (self.one, self.two)], ["lrad", "lrad"])
+
+    # ------------------------------------------------------------ who is told, and when
+
+    def _later(self, **time):
+        """So much time passes, and the cron comes by."""
+        self.turn.waiting_since -= timedelta(**time)
+        self.env.flush_all()
+        self.env.ref("woow_paas_platform.ir_cron_mail_waiting").method_direct_trigger()
+        self.env.invalidate_all()
+
+    def _mails(self):
+        """``[(login, subject)]`` of all mails on the question, in order of the logins."""
+        partners = self.env["res.users"].union(*self.people.values()).partner_id
+        mails = self.env["mail.message"].search([("partner_ids", "in", partners.ids)])
+        words = "waiting for your decision"
+        found = [(m.partner_ids.name, m.subject) for m in mails if words in (m.subject or "")]
+        return sorted(found)
+
+    def test_deciders_are_told_reminded_and_joined_by_a_second_group_once_each(self):
+        self._asks(
+            **self.by_group,
+            woow_remind_hours=4,
+            woow_escalation_hours=8,
+            woow_escalation_group_id=self.second.id,
+        )
+        activities = self.contact.activity_ids
+        self.assertEqual(activities.user_id, self.one | self.two)
+        self.assertIn(f"/my/ai/decisions?open={self.row.call_id}", activities[0].note)
+        self.assertFalse(self.contact.message_partner_ids & (self.one | self.two).partner_id)
+        for _again in range(2):
+            self._later(minutes=20)
+            self.assertEqual(len(self._mails()), 2)
+        mail = self.env["mail.message"].search(
+            [("partner_ids", "in", self.one.partner_id.ids)], order="id desc", limit=1
+        )
+        self.assertIn("City: Graz → Linz", mail.body)
+        self.assertIn(f"/my/ai/decisions?open={self.row.call_id}", mail.body)
+        for _again in range(2):
+            self._later(hours=4)
+            reminders = [subject for _name, subject in self._mails() if "Reminder" in subject]
+            self.assertEqual((len(self._mails()), len(reminders)), (4 + bool(_again), 2))
+            if not _again:
+                self.assertEqual(self._may(self.director), "")
+        self.assertEqual(self.contact.activity_ids.user_id, self.one | self.two | self.director)
+        self.assertEqual(self._may(self.director), "lrad")
+        self._later(hours=1)
+        self.assertEqual(len(self._mails()), 5)
+        self._sign_in(self.director)
+        self.assertEqual(self._try("deny")[0], 200)
+        self.assertFalse(self.contact.activity_ids)
+
+    def test_what_cannot_work_is_refused(self):
+        other = self.env.ref("base.field_res_company__create_uid")
+        for words, values in (
+            ("Choose the group", {"woow_decider": "group"}),
+            ("Choose a field", {"woow_decider": "field"}),
+            ("Choose a field", {"woow_decider": "field", "woow_decider_field_id": other.id}),
+            ("cannot be negative", {"woow_remind_hours": -1}),
+            ("Set both", {"woow_escalation_hours": 1}),
+            ("Set both", {"woow_escalation_group_id": self.group.id}),
+        ):
+            with self.subTest(words, **values), self.assertRaisesRegex(ValidationError, words):
+                self._action(**values)

@@ -107,10 +107,12 @@ class AiRun(models.Model):
         "woow_paas_platform_ai_run_requester_rel",
         string="Triggered By",
         readonly=True,
-        help="The user whose act started the run; of a run that another one led to, those of that one, too.",
+        help="The user who started the run, and the users behind the run that led to it.",
     )
     requester_is_excluded = fields.Boolean(
-        "Requester May Not Approve", readonly=True, help="As the action was set at the start."
+        "Requester May Not Approve",
+        readonly=True,
+        help="As set in the action when the run started.",
     )
     is_reminded = fields.Boolean("Reminder Sent", readonly=True)
     is_escalated = fields.Boolean("Escalated", readonly=True)
@@ -183,7 +185,7 @@ class AiRun(models.Model):
         return readable(user, run.res_model, run.res_id)
 
     def _record_for(self, user):
-        """As `_record_of`, in all companies of the user, whoever asks."""
+        """The record in all companies of the user, whoever asks; see `_record_of`."""
         return self._record_of(user.with_context(allowed_company_ids=user.company_ids.ids))
 
     # ------------------------------------------------------------ schedule, in the trigger's transaction
@@ -432,20 +434,22 @@ class AiRun(models.Model):
 
         :return: as `AiTurn._right_to_decide`
         """
-        if self._is_decider(user) or (self._may_stand_in(user) and not self._first_deciders(1)):
+        if self._is_decider(user) or (self._may_stand_in(user) and not self._named_deciders(1)):
             return "deny" if self._is_excluded(user) else "allow"
         return "deny" if user == self.user_id else ""
 
     def _deciders(self):
         """Users who may allow calls and rounds of this run, as many as are told."""
-        found = self._first_deciders(MAX_TOLD)
-        if found:
+        if found := self._named_deciders(MAX_TOLD):
             return found
         admins = self.env.ref(ADMIN).all_user_ids if self.requester_is_excluded else self.user_id
-        allows = (user for user in admins if self._right_to_decide(user) == "allow")
-        return admins.browse(user.id for user in islice(allows, MAX_TOLD))
+        return self._those_who_allow(admins)
 
-    def _first_deciders(self, limit):
+    def _those_who_allow(self, users):
+        allow = (user for user in users[:MAX_CANDIDATES] if self._right_to_decide(user) == "allow")
+        return users.browse(user.id for user in islice(allow, MAX_TOLD))
+
+    def _named_deciders(self, limit):
         candidates = self._candidates()[:MAX_CANDIDATES]
         allow = (u for u in candidates if self._is_decider(u) and not self._is_excluded(u))
         return candidates.browse(user.id for user in islice(allow, limit))
@@ -461,7 +465,7 @@ class AiRun(models.Model):
         return named | escalated.all_user_ids
 
     def _is_named(self, user):
-        """As `_candidates`, without reading a whole group."""
+        """True for one of the `_candidates`, without reading a whole group."""
         action, groups = self.action_id, user.all_group_ids
         if self.is_escalated and action.woow_escalation_group_id in groups:
             return True
@@ -552,6 +556,46 @@ class AiRun(models.Model):
                 _lt("The last %(count)s runs have failed.", count=FAILURES_IN_A_ROW)
             )
 
+    # ------------------------------------------------------------ reminder and escalation
+
+    @api.model
+    def _remind_and_escalate(self):
+        """Remind those who decide of questions that have waited for long, and ask a second group; each once."""
+        for run in self._late("woow_remind_hours", "is_reminded"):
+            run.turn_id._mail_question(run.turn_id._deciders(), is_reminder=True)
+        for run in self._late("woow_escalation_hours", "is_escalated"):
+            run._tell_second_group()
+
+    def _late(self, hours, mark):
+        """Mark runs whose question has waited for so many hours of their action.
+
+        :param hours: field of the action
+        :param mark: field of the run
+        """
+        found = self.browse()
+        for action in self.env["ir.actions.server"].search([(hours, ">", 0)]):
+            since = fields.Datetime.subtract(fields.Datetime.now(), hours=action[hours])
+            late = [
+                ("action_id", "=", action.id),
+                (mark, "=", False),
+                ("turn_id.state", "=", "waiting"),
+                ("turn_id.waiting_since", "<=", since),
+            ]
+            found += self.search(late, limit=START_BATCH)
+        found.write({mark: True})
+        return found
+
+    def _tell_second_group(self):
+        """Tell the group that may decide from now on, too, if there is something to decide."""
+        turn, group = self.turn_id, self.action_id.woow_escalation_group_id
+        if not turn._is_for_deciders():
+            return
+        others = self._those_who_allow(group.all_user_ids - self.activity_ids.user_id)
+        self._plan_activities(others)
+        turn._mail_question(others)
+        for user in others:
+            user._bus_send(DECISIONS, {})
+
     # ------------------------------------------------------------ buttons, for all who may read the run
 
     def action_stop(self):
@@ -630,11 +674,19 @@ class AiTurn(models.Model):
         run = self._run()
         if not run:
             return super()._deciders()
-        is_for_deciders = self.waiting_round or self._pending_calls()
-        is_for_user = self._open_questions() or not is_for_deciders
-        return (run._deciders() if is_for_deciders else run.user_id.browse()) | (
-            run.user_id if is_for_user else run.user_id.browse()
-        )
+        deciders = run._deciders() if self._is_for_deciders() else run.user_id
+        return deciders | run.user_id if self._open_questions() else deciders
+
+    def _is_for_deciders(self):
+        """True if calls or a round wait; servers ask the user of the run only."""
+        return bool(self.waiting_round or self._pending_calls())
+
+    @api.model
+    def _cron_mail_waiting(self):
+        result = super()._cron_mail_waiting()
+        runs = "woow_paas_platform.ai_run"
+        db.transaction(self.env.cr.dbname, lambda env: env[runs]._remind_and_escalate())
+        return result
 
     def _tell_decisions(self):
         if run := self._run():

@@ -36,7 +36,7 @@ class IrActionsServer(models.Model):
         "Runs As",
         ondelete="set null",
         default=lambda self: self.env.user,
-        help="The assistant acts with the rights of this user, who also decides about calls that ask.",
+        help="The assistant acts with the rights of this user.",
     )
     woow_answer_to = fields.Selection(
         [
@@ -51,40 +51,40 @@ class IrActionsServer(models.Model):
     )
     woow_decider = fields.Selection(
         [
-            ("user", "The user that it runs as"),
+            ("user", "The user it runs as"),
             ("group", "A group"),
             ("field", "A user of the record"),
         ],
         "Decided By",
         default="user",
-        help="Who allows or denies calls that ask. Only users who may read the record can decide; while there are "
-        "none, the user that the action runs as does.",
+        help="Users who decide about calls that ask. They must be able to read the record; if none can, the "
+        "user that the action runs as decides.",
     )
-    woow_decider_group_id = fields.Many2one("res.groups", "Group That Decides", ondelete="set null")
+    woow_decider_group_id = fields.Many2one("res.groups", "Deciding Group", ondelete="set null")
     woow_decider_field_id = fields.Many2one(
         "ir.model.fields",
-        "Field of the User",
+        "Field With the User",
         ondelete="set null",
         domain="[('model_id', '=', model_id), ('ttype', '=', 'many2one'), ('relation', '=', 'res.users')]",
         help="For example the salesperson.",
     )
     woow_remind_hours = fields.Integer(
         "Remind After (hours)",
-        help="Hours until those who decide are reminded once. 0 means never.",
+        help="Hours until a reminder is sent, once. 0 means never.",
     )
     woow_escalation_group_id = fields.Many2one(
         "res.groups",
         "Escalate To",
         ondelete="set null",
-        help="Group whose members may decide, too, after a while.",
+        help="Group that may decide, too, if nobody has decided by then.",
     )
     woow_escalation_hours = fields.Integer(
-        "Escalate After (hours)", help="Hours until the second group may decide, too."
+        "Escalate After (hours)", help="Hours until the other group may decide, too. 0 means never."
     )
     woow_requester_is_excluded = fields.Boolean(
         "Requester May Not Approve",
-        help="Neither the user that the action runs as nor the user who triggered it may allow a call. They may deny "
-        "it. Without anybody else, administrators of AI assistants decide.",
+        help="Neither the user that the action runs as nor the user who triggered it can allow its calls. If there is "
+        "nobody else, administrators of AI assistants decide.",
     )
     woow_is_off = fields.Boolean(
         "Switched Off",

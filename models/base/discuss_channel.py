@@ -19,7 +19,7 @@ class DiscussChannel(models.Model):
     """Conversation: an assistant, its person, and what they talk about, for all that works for one.
 
     Hooks for turns, which package `conversation` fills: `_narrowed`, `_post_answer`, `_post_ending`,
-    `_show_typing`, `_mark_read_by`, `_stop_answers_by`.
+    `_show_typing`, `_mark_read_by`, `_stop_answers_by`, `_lines_of_calls`.
     """
 
     _inherit = "discuss.channel"
@@ -108,6 +108,10 @@ class DiscussChannel(models.Model):
     @api.model
     def _stop_answers_by(self, providers):
         """Stop the answers under way of these providers, which are switched off."""
+
+    def _lines_of_calls(self, calls):
+        """Calls that wait, and what they would change, as lines of HTML."""
+        return []
 
     def _mark_read_by(self, user, message):
         """Count an answer as read that was watched in the chat."""

@@ -2,8 +2,9 @@
 
 import json
 
+from markupsafe import Markup
 from odoo import api, models
-from odoo.tools import SQL
+from odoo.tools import SQL, html_escape
 
 from ...services import text
 from ...services.approval import hints
@@ -19,6 +20,7 @@ MAX_TURNS = 1_000  # that are looked through; unattended ones are not limited ot
 NAME_CHARS = 120
 SUMMARY_CHARS = 300
 VALUE_CHARS = 120  # of a changed field
+MAX_MAILED = 5  # calls of one question that a mail shows
 RECORDS, FIELDS = 3, 3  # changed ones that a row shows
 SMALL = (
     20_000  # characters of the JSON that a row is made of; what has more is read when it is opened
@@ -223,6 +225,53 @@ class Decision(models.AbstractModel):
             or any(one.get("more") or len(one.get("fields") or ()) > FIELDS for one in records),
         }
 
+    @api.model
+    def _lines(self, calls):
+        """Calls and the beginning of what they would change, as lines of HTML.
+
+        :param calls: with sudo, for who may decide them
+        """
+        lines = [line for call in calls[:MAX_MAILED] for line in self._lines_of(call)]
+        if more := len(calls[MAX_MAILED:]):
+            lines.append(html_escape(self.env._("and %(count)s more", count=more)))
+        return lines
+
+    def _lines_of(self, call):
+        _ = self.env._
+        kinds = {
+            "changed": _("Changes"),
+            "created": _("Creates"),
+            "deleted": _("Deletes for good"),
+        }
+        is_small = bool(self._small(call))
+        effect = self._effect(call, is_small)
+        title = text.one_line(call.title or call.tool_name, NAME_CHARS)
+        lines = [Markup("<b>%s</b>") % title]
+        if not effect["changes"] and (summary := self._summary("call", call, is_small)):
+            lines.append(html_escape(summary))
+        for change in effect["changes"]:
+            lines.append(
+                html_escape(f"{kinds[change['kind']]}: {change['label']} {change['name']}")
+            )
+            for field in change["fields"]:
+                old, new = self._said(field["old"]), self._said(field["new"])
+                said = f"{old} → {new}" if change["kind"] == "changed" else new
+                lines.append(html_escape(f"{field['label']}: {said}"))
+        if effect["has_more"]:
+            lines.append(html_escape(_("Open it to see all that it does.")))
+        return lines
+
+    def _said(self, value):
+        """A value of a rehearsal as people read it."""
+        _ = self.env._
+        if isinstance(value, bool):
+            return _("Yes") if value else _("No")
+        if isinstance(value, list):
+            return ", ".join(map(self._said, value)) or _("nothing")
+        if isinstance(value, dict):
+            value = value.get("name")
+        return _cut(str(value), VALUE_CHARS) if value not in (None, "") else _("nothing")
+
     def _small(self, calls):
         """Calls whose arguments and changes a row has room for; only these are read."""
         rows = self.env.execute_query(
@@ -255,22 +304,9 @@ class Decision(models.AbstractModel):
         return record._approval_event(self.env.user) if kind == "call" else record._event()
 
 
-class AiTurn(models.Model):
-    """Turn of which others decide in the list."""
-
-    _inherit = TURN
-
-    def _question_path(self, user):
-        if user == self.user_id:
-            return super()._question_path(user)
-        call = self._pending_calls()[:1]
-        asked = _id_of("call", call) if call else _id_of("round", self)
-        return f"/my/ai/decisions?open={asked}"
-
-
 def _id_of(kind, record):
     if kind == "round":
-        return f"turn-{record.id}"
+        return record._round_public_id()
     return record._public_id() if kind in ("question", "sign_in") else record.call_id
 
 

@@ -277,6 +277,9 @@ class DiscussChannel(models.Model):
             "turn": self._turn_data(turn, timelines),
         }
 
+    def _lines_of_calls(self, calls):
+        return self.env["woow_paas_platform.decision"]._lines(calls)
+
     # ------------------------------------------------------------ files of a question
 
     def _attach_content(self, name, content, source=None, reading=None):

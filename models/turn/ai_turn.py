@@ -1046,8 +1046,15 @@ class AiTurn(models.Model):
         return self.user_id
 
     def _question_path(self, user):
-        """Path of the page on which a user decides. A hook."""
-        return f"/my/ai/{self.channel_id.id}"
+        """Path of the page on which a user decides: the chat or, of others, the list."""
+        if user == self.user_id:
+            return f"/my/ai/{self.channel_id.id}"
+        asked = self._pending_calls()[:1].call_id or self._round_public_id()
+        return f"/my/ai/decisions?open={asked}"
+
+    def _round_public_id(self):
+        """Id of the round to confirm in the list of decisions."""
+        return f"turn-{self.id}"
 
     @api.model
     def _waiting_for_decider(self):
@@ -1082,8 +1089,8 @@ class AiTurn(models.Model):
             return
         if not self._choices([decision], self.env.user):
             if right == "allow":
-                raise Refusal(self.env._("Calls of others are allowed one at a time."))
-            raise Refusal(self.env._("Somebody else must allow this. You can deny it."))
+                raise Refusal(self.env._("You can allow this call only once."))
+            raise Refusal(self.env._("You can only deny this. Somebody else must allow it."))
 
     def _lock_for_decision(self):
         """One decision at a time: who has read the turn before this one's commit is run again and sees it.
@@ -1164,7 +1171,7 @@ class AiTurn(models.Model):
         if decision == "deny" or len(calls) > 1:
             raise BadInput("Arguments can only be sent when one call is allowed.")
         if self.env.user != self.user_id and arguments != (calls.arguments or {}):
-            raise Refusal(self.env._("Only the user that the run runs as can change its calls."))
+            raise Refusal(self.env._("Only the user of the conversation can change the arguments."))
         problem = sentences.translated(
             self.env, argument_checks.problem(arguments, calls._input_schema())
         )

@@ -441,8 +441,8 @@ class AiTurn(models.Model):
             limit=MAILS,
         )
         waiting.is_mailed = True
-        for turn in waiting.filtered(lambda t: t._is_private() and t.user_id.woow_ai_notify):
-            turn._mail_question()
+        for turn in waiting.filtered(lambda turn: turn._is_private()):
+            turn._mail_question(turn._deciders())
 
     @api.model
     def _mail_unseen(self):
@@ -479,18 +479,31 @@ class AiTurn(models.Model):
             sentence = _("The answer in the conversation “%(name)s” is ready.", **values)
         self.user_id._woow_ai_mail(subject, html_escape(sentence), f"/my/ai/{self.channel_id.id}")
 
-    def _mail_question(self):
-        _ = self.with_context(lang=self.user_id.lang).env._
-        self.user_id._woow_ai_mail(
-            _("%(assistant)s is waiting for your decision", assistant=self.assistant_id.name or ""),
-            html_escape(
-                _(
-                    "In the conversation “%(name)s” a tool may only be called when you allow it.",
-                    name=self.channel_id.name,
+    def _mail_question(self, users, is_reminder=False):
+        for user in users.filtered("woow_ai_notify"):
+            turn = self.with_context(lang=user.lang)
+            _ = turn.env._
+            assistant = self.assistant_id.name or ""
+            if is_reminder:
+                subject = _(
+                    "Reminder: %(assistant)s is waiting for your decision", assistant=assistant
                 )
-            ),
-            f"/my/ai/{self.channel_id.id}",
+            else:
+                subject = _("%(assistant)s is waiting for your decision", assistant=assistant)
+            user._woow_ai_mail(subject, turn._question_in_words(), self._question_path(user))
+
+    def _question_in_words(self):
+        """Open question of the turn as HTML, for a mail; of a run with what its calls would change."""
+        sentence = html_escape(
+            self.env._(
+                "In the conversation “%(name)s” a tool may only be called when you allow it.",
+                name=self.channel_id.name,
+            )
         )
+        if not self.is_unattended:
+            return sentence
+        lines = self.channel_id._lines_of_calls(self._pending_calls())
+        return Markup("<br/>").join([sentence, *lines])
 
     # ------------------------------------------------------------ backend
 

@@ -2,10 +2,12 @@
 
 import email
 import random
+import re
 import socketserver
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from email import policy
 
 from chat import calls, first, then
@@ -259,6 +261,66 @@ def test_a_decision_outlives_the_process_and_is_asked_again_when_the_record_has_
     allow(question)
     ended(odoo, action, "done")
     assert odoo.rpc("res.partner", "read", [contact], ["city"])[0]["city"] == "Linz"
+
+
+def test_a_group_decides_about_the_run_of_somebody_else(odoo, scripted_llm, page_of, request):
+    lines = use_partners(odoo, can_update=True)
+    request.addfinalizer(lambda: odoo.rpc("woow_paas_platform.record_access", "unlink", lines))
+    people = odoo.rpc("res.users", "search", [("login", "in", ("admin", "demo"))])
+    (group,) = odoo.rpc("res.groups", "create", [{"name": "Deciders", "user_ids": people}])
+    contacts = odoo.rpc("res.partner", "create", [{"name": "Okapi", "city": "Graz"}] * 2)
+    action = an_action(
+        odoo,
+        name="Move to Linz",
+        woow_instruction="Move contact {{ object.id }}.",
+        woow_answer_to="none",
+        woow_decider="group",
+        woow_decider_group_id=group,
+    )
+
+    def asked(contact):
+        """Link in the activity of the second user, once the run of a contact waits."""
+        change = {"model": "res.partner", "ids": [contact], "values": {"city": "Linz"}}
+        words = f'Move contact "{contact}"'
+        scripted_llm.script(
+            first(words, calls(("update_records", change))), then(words, {"content": "Moved."})
+        )
+        on = {"active_model": "res.partner", "active_ids": [contact]}
+        odoo.rpc(ACTIONS, "run", [action], context=on)
+        (demo,) = odoo.rpc("res.users", "search", [("login", "=", "demo")])
+        mine = [("res_id", "=", contact), ("res_model", "=", "res.partner"), ("user_id", "=", demo)]
+        found = eventually(lambda: odoo.rpc("mail.activity", "search_read", mine, ["note"]))
+        return re.search('href="([^"]*)"', found[0]["note"])[1]
+
+    def city(contact):
+        return odoo.rpc("res.partner", "read", [contact], ["city"])[0]["city"]
+
+    page = page_of(odoo, "demo")
+    page.goto(asked(contacts[0]))
+    row = page.locator(".o_woow_decision")
+    expect(row.locator(".o_ai_chat_approval")).to_contain_text("Graz")
+    expect(row.locator(".o_woow_decision_place")).to_contain_text("Okapi")
+    page.screenshot(path=E2E_LOGS / "run_decider.png")
+    row.get_by_role("button", name="Allow once").click()
+    expect(page.locator(".o_woow_decisions")).to_contain_text("Nothing is waiting for you.")
+    eventually(lambda: city(contacts[0]) == "Linz")
+
+    call = asked(contacts[1]).rpartition("=")[2]
+
+    def decide(session):
+        question = session.get(f"/api/ai/decisions/{call}").json()
+        body = {
+            "id": call,
+            "decision": "approve_once",
+            "shown": {call: question["question"]["review_hash"]},
+        }
+        path = f"/api/ai/turns/{question['turn_id']}/decision"
+        return lambda: session.post(path, json=body).status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [decide(odoo.session(login)) for login in ("admin", "demo")]
+        assert sorted(pool.map(lambda one: one(), both)) == [200, 409]
+    eventually(lambda: city(contacts[1]) == "Linz")
 
 
 def test_kills_lose_no_run_and_double_none(new_odoo, scripted_llm, pytestconfig):

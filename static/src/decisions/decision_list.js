@@ -153,6 +153,29 @@ export class DecisionList extends Reactive {
         await this.read(row);
     }
 
+    /**
+     * The one that a mail or an activity leads to.
+     *
+     * @param {string|null} id
+     */
+    async openAsked(id) {
+        if (!id) {
+            return;
+        }
+        let row = this.rows.find((one) => one.id === id);
+        try {
+            if (!row) {
+                const { question, ...data } = await this.api.decision(id); // beyond the first of the list
+                this.rows = [this.merged(null, data), ...this.rows];
+                row = this.rows[0];
+                row.question = question;
+            }
+            await this.open(row);
+        } catch (error) {
+            this.said = error.message;
+        }
+    }
+
     close(row) {
         Object.assign(row, { isOpen: false, isSelected: false, error: null });
     }

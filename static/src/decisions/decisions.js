@@ -7,6 +7,7 @@ import {
     useRef,
     useState,
 } from "@odoo/owl";
+import { browser } from "@web/core/browser/browser";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
@@ -26,7 +27,10 @@ export class Decisions extends Component {
     setup() {
         this.root = useRef("root");
         this.list = useState(new DecisionList(useService("ai_chat").api, new McpApi()));
-        onWillStart(() => this.list.load());
+        onWillStart(async () => {
+            await this.list.load();
+            await this.list.openAsked(new URLSearchParams(browser.location.search).get("open"));
+        });
         useExternalListener(document, "visibilitychange", () => this.onVisible());
         const { bus_service: bus } = this.env.services;
         const reload = () => this.list.load();

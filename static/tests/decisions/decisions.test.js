@@ -1,5 +1,6 @@
 import { animationFrame, click, describe, edit, expect, queryAllTexts, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { browser } from "@web/core/browser/browser";
 import { mockService, mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { McpApi } from "@woow_paas_platform/core/mcp_api";
@@ -169,6 +170,29 @@ test("a row says what is asked where, and what would change", async () => {
     expect("[data-field=city]").toHaveText(/City\s*Fremont\s*Oslo/);
     expect(".o_woow_decision").toHaveText(/Open it to see all that it does\./);
     expect("form").toHaveCount(0);
+});
+
+test("the one that a link names is open, or is said to be over", async () => {
+    browser.history.replaceState(null, "", "?open=c2");
+    await mountDecisions([call("c1"), call("c2")]);
+    expect(head("c1")).toHaveAttribute("aria-expanded", "false");
+    expect(inside("c2", ".o_ai_chat_approval")).toHaveCount(1);
+});
+
+test("a link to what is over says so", async () => {
+    browser.history.replaceState(null, "", "?open=c9");
+    await mountDecisions([call("c1")]);
+    expect("[role=status]").toHaveText("It is over.");
+});
+
+test("who may not change the values is offered no form", async () => {
+    const rehearsal = { changes: [], created: [], deleted: [], messages: [], outward: [] };
+    const args = { ids: [1] };
+    const others = { args, fixed: ["ids"], choices: ["approve_once", "deny"], rehearsal };
+    await mountDecisions([call("c1", {}, others)]);
+    await act(head("c1"));
+    expect(".o_ai_chat_approval").toHaveCount(1);
+    expect(".o_ai_chat_approval_edit").toHaveCount(0);
 });
 
 test("a call is opened, read and allowed as it was shown", async () => {
