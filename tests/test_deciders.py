@@ -8,10 +8,11 @@ from odoo import Command
 from odoo.exceptions import ValidationError
 from odoo.tests import new_test_user, tagged
 
+from ..services.records import catalog
 from ..services.specs import TurnProgress
 from ..services.turn.ports import Ending
 from .common import ApiCase
-from .records_data import RehearsalCase
+from .records_data import PARTNER, RehearsalCase
 from .test_runs import RunCase
 
 LIST = "/api/ai/decisions"
@@ -66,8 +67,18 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
 
     # ------------------------------------------------------------ a run that asks
 
-    def _asks(self, *, confirm=0, city="Linz", by=None, **values):
+    def _asks(self, *, confirm=0, by=None, **values):
         """A run whose only call, a change of the contact, waits for a decision."""
+        self._is_started(by, **values)
+        if not confirm:
+            self._rehearse("update_records", **self._change())
+        self._waits(confirm)
+        return self.run
+
+    def _change(self):
+        return {"ids": [self.contact.id], "values": {"city": "Linz"}}
+
+    def _is_started(self, by=None, **values):
         action = self._action(woow_answer_to="none", **values)
         env = self.env(user=by) if by else self.env
         action.with_env(env).sudo().with_context(
@@ -78,11 +89,6 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.turn = self.run.turn_id
         self.turns[self.internal] = self.turn
         self._claims()
-        if not confirm:
-            change = {"ids": [self.contact.id], "values": {"city": city}}
-            self._rehearse("update_records", **change)
-        self._waits(confirm)
-        return self.run
 
     def _claims(self):
         self.env.flush_all()
@@ -172,7 +178,8 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
     def test_a_field(self):
         name = self.env.ref("base.field_res_partner__user_id")
         self._asks(woow_decider="field", woow_decider_field_id=name.id)
-        self._matrix(field="lrad", user="lrdc")
+        people = (self.field, self.internal, self.one, self.admin)
+        self.assertEqual([self._may(user) for user in people], ["lrad", "lrdc", "", ""])
         self.contact.user_id = self.two
         self.assertEqual([self._may(user) for user in (self.field, self.two)], ["", "lrad"])
         self.contact.user_id = self.people["blind"]
@@ -191,7 +198,8 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.one.group_ids += self.env.ref("base.group_partner_manager")
         self._asks(by=self.one, woow_requester_is_excluded=True, **self.by_group)
         self.assertIn(self.one, self.run.requester_ids)
-        self._matrix(one="lrd", two="lrad", user="lrdc")
+        people = (self.one, self.two, self.internal, self.admin)
+        self.assertEqual([self._may(user) for user in people], ["lrd", "lrad", "lrdc", ""])
 
     def test_a_round(self):
         self._asks(confirm=2, **self.by_group)
@@ -206,6 +214,27 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self._assert_error(self._try("continue"), 422, "refused")
         self._sign_in(self.one)
         self.assertEqual(self._try("continue"), (200, {"state": "queued", "waiting_for": []}))
+
+    def test_an_earlier_always_counts_only_where_the_user_may_allow(self):
+        self.env["woow_paas_platform.tool_grant"].create(
+            {
+                "name": "Change contacts",
+                "user_id": self.internal.id,
+                "records": "update_records res.partner",
+                "scope": "always",
+                "definition": catalog.TOOLS["update_records"].definition,
+            }
+        )
+        for kind, values in (
+            ("run", {}),
+            ("ask", self.by_group),
+            ("ask", {"woow_requester_is_excluded": True}),
+        ):
+            with self.subTest(kind, **values):
+                self._is_started(**values)
+                change = {**PARTNER, **self._change()}
+                _call, verdict = self._begin(self.internal, "update_records", change)
+                self.assertEqual(verdict.kind, kind)
 
     # ------------------------------------------------------------ what a decider may do
 
