@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 from datetime import timedelta
+from unittest.mock import patch
 
 from odoo import Command
 from odoo.exceptions import ValidationError
@@ -185,6 +186,14 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.contact.user_id = self.people["blind"]
         self.assertEqual(self._may(self.two), "")
         self.assertEqual(self._may(self.internal), "lradc")
+
+    def test_who_may_not_read_what_a_call_changes_does_not_decide(self):
+        """Nobody is shown values that are not theirs to read, nor allows what cannot be shown."""
+        city = self.env["res.partner"]._fields["city"]
+        self.two.group_ids += self.env.ref("base.group_partner_manager")
+        with patch.object(city, "groups", "base.group_partner_manager"):
+            self._asks(**self.by_group)
+            self._matrix(two="lrad", user="lrdc")
 
     def test_without_anybody_left_it_is_up_to_the_user_or_an_administrator(self):
         self._asks(**self.by_group)

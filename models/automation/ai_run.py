@@ -483,24 +483,27 @@ class AiRun(models.Model):
 
     def _is_decider(self, user):
         """True for a user whom the action names, and who may read the record."""
-        return self._is_named(user) and self._reads_record(user)
+        return self._is_named(user) and self._may_see(user)
 
     def _may_stand_in(self, user):
         if not self.requester_is_excluded:
             return user == self.user_id
-        return user.sudo().has_group(ADMIN) and self._reads_record(user)
+        return user.sudo().has_group(ADMIN) and self._may_see(user)
 
     def _is_excluded(self, user):
         return self.requester_is_excluded and user in self.user_id | self.requester_ids
 
-    def _reads_record(self, user):
-        """True for an active internal or portal user who may read the record, if there is one."""
+    def _may_see(self, user):
+        """True for an active internal or portal user who may read the record, if there is one, and what the calls
+        that wait would change."""
         user = user.sudo()
         if not user.active or not (user._is_internal() or user._is_portal()):
             return False
-        if user == self.user_id or not self.res_id:
+        if user == self.user_id:
             return True
-        return self._record_for(user) is not None
+        if self.res_id and self._record_for(user) is None:
+            return False
+        return all(call._is_shown_to(user) for call in self.turn_id._pending_calls())
 
     def _deliver(self, html):
         """Put the answer on the record, with the rights of the run's user; that of a mail goes to its sender."""

@@ -27,6 +27,7 @@ from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, Refusal, TooLate
 from ..approval.callable_mixin import BLOCKED
+from ..base.discuss_channel import readable
 from ..mcp.mcp_server_secrets import START
 from .ai_turn import DECISIONS, LABEL_CHARS
 from .ai_turn_event import OrderedJson
@@ -822,6 +823,21 @@ class ToolCall(models.Model):
             return {"impossible": self._impossible_sentence(found["impossible"])}
         return found["shown"]
 
+    def _is_shown_to(self, user):
+        """True for a user who may read all records and fields that the rehearsal shows."""
+        self.ensure_one()
+        everywhere = user.with_context(allowed_company_ids=user.company_ids.ids)
+        left = [self.rehearsal or {}]
+        while left:
+            one = left.pop()
+            if isinstance(one, list):
+                left += one
+            elif isinstance(one, dict):
+                left += one.values()
+                if "name" in one and "model" in one and not _reads_change(everywhere, one):
+                    return False
+        return True
+
     def _review_hash(self):
         """Hash of what the question shows, empty where that cannot change."""
         if not self.records or not self.rehearsal:
@@ -1391,3 +1407,18 @@ def _question_vals(asked):
         "schema": text.storable(dict(asked.schema)),
         "url": asked.url,
     }
+
+
+def _reads_change(user, change):
+    """True for a user who may read the record of a rehearsal's change, and its fields that are shown."""
+    name, number = change["model"], change.get("id")
+    if name not in user.env:
+        return False
+    model = user.env[name].with_user(user).sudo(False)
+    told = (one["name"] for one in change.get("fields") or ())
+    fields = [model._fields[field] for field in told if field in model._fields]
+    return (
+        model.has_access("read")
+        and (not number or readable(user, name, number) is not None)
+        and all(model._has_field_access(field, "read") for field in fields)
+    )
