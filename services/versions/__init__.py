@@ -1,0 +1,1 @@
+"""Versions of a configuration: their digest, and the difference of two."""
