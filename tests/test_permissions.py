@@ -40,6 +40,7 @@ RIGHTS = {
     "system_version": (ADMIN, NOBODY, NOBODY, NOBODY),
     "service_version": (MANAGERS, NOBODY, NOBODY, NOBODY),
     "personal_version": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "assistant_version": (ADMIN, NOBODY, NOBODY, NOBODY),
     "lock": (ADMIN, ADMIN, ADMIN, NOBODY),  # the admin's own
     "call_preview": (ADMIN, ADMIN, ADMIN, NOBODY),
     "opt_out": (OWN, NOBODY, NOBODY, NOBODY),
@@ -223,6 +224,13 @@ class TestPermissionsOnRecords(People, AiCase):
             "question": cls._make("call_question", call_id=call.id, kind="form", message="Who?"),
             "grant": cls.grant,
             "rule": cls._make("approval_rule", tool_id=cls.forecast.id),
+            "assistant_version": cls._make(
+                "assistant_version",
+                assistant_id=cls.assistant.id,
+                number=100,
+                content={"max_rounds": 1},
+                content_digest="x",
+            ),
             "record_access": cls._make(
                 "record_access", assistant_id=cls.assistant.id, model="res.partner"
             ),

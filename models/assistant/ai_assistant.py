@@ -1,10 +1,11 @@
 from odoo import api, fields, models
-from odoo.exceptions import ValidationError
+from odoo.exceptions import AccessError, ValidationError
 
 from ...services import const, text
 from ...services.records import catalog, deny_list
 from ...services.sentence import _lt
 from ...tools import host, limits, mcp_switch, server_files
+from .assistant_version import PUBLISHED
 from .record_access import PRESETS
 
 MAX_ABOUT = 1_000  # characters of a description that a line of a slash command shows
@@ -141,6 +142,24 @@ class AiAssistant(models.Model):
         "a tool, no message and no instruction are asked for once more, and marked if they come again. Answers to "
         "pictures are not checked.",
     )
+    version_id = fields.Many2one(
+        "woow_paas_platform.assistant_version",
+        compute="_compute_version_id",
+        inverse="_inverse_version_id",
+        store=True,
+        readonly=True,
+        copy=False,
+        ondelete="set null",
+        groups="woow_paas_platform.group_admin",
+    )
+    version_count = fields.Integer("Versions", related="version_id.number")
+    version_note = fields.Char(
+        "Reason for This Change",
+        compute="_compute_version_note",
+        inverse="_inverse_version_note",
+        groups="woow_paas_platform.group_admin",
+        help="Shown in the list of versions. Saving a change makes a new version.",
+    )
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
     turn_count = fields.Integer(
         "Questions", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
@@ -187,6 +206,28 @@ class AiAssistant(models.Model):
             groups = assistant.group_ids._origin
             names = [kinds.get(group) or group.full_name for group in groups]
             assistant.audience = ", ".join(sorted(names)) or _("Everyone")
+
+    @api.depends(*PUBLISHED)
+    def _compute_version_id(self):
+        """Keep it until the transaction ends: the ORM knows whose state a change belongs to, whatever was written."""
+        saved = self.filtered("id")
+        self.env["woow_paas_platform.assistant_version"]._publish_later(saved)
+        for assistant in self:
+            assistant.version_id = assistant._origin.version_id
+
+    def _inverse_version_id(self):
+        if not self.env.su:
+            raise AccessError(self.env._("Versions are made by Odoo itself, from what is saved."))
+
+    def _compute_version_note(self):
+        self.version_note = False
+
+    def _inverse_version_note(self):
+        for assistant in self.filtered("version_note"):
+            self.env["woow_paas_platform.assistant_version"]._publish_later(
+                assistant, assistant.version_note
+            )
+        self.invalidate_recordset(["version_note"], flush=False)  # said once
 
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
     def _compute_tool_count(self):
@@ -265,6 +306,13 @@ class AiAssistant(models.Model):
     def action_view_turns(self):
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_turn_action")
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    def action_view_versions(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.assistant_version_action"
+        )
         return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
 
     def action_view_calls(self):

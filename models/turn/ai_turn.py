@@ -231,6 +231,15 @@ class AiTurn(models.Model):
         groups="woow_paas_platform.group_admin",
         help="The provider that answered, or was asked last.",
     )
+    version_id = fields.Many2one(
+        "woow_paas_platform.assistant_version",
+        "Assistant Version",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        groups="woow_paas_platform.group_admin",
+        help="Version of the assistant that answered, or was asked last.",
+    )
     technical_cause = fields.Text(
         readonly=True,
         groups="woow_paas_platform.group_admin",

@@ -117,6 +117,8 @@ class AiTurn(models.Model):
     def _request_of_question(self, said):
         """The request without the conversation before the question."""
         assistant = self.assistant_id
+        if self.version_id != assistant.version_id:  # published since the turn was claimed
+            self.version_id = assistant.version_id
         tools = self._tools()
         actions = self._actions()
         # sudo: action_type - which tools they offer

@@ -73,7 +73,8 @@ class TurnQueue:
                    SET state = 'running', lease_owner = %(runner)s,
                        lease_epoch = COALESCE(t.lease_epoch, 0) + 1,
                        lease_until = now() AT TIME ZONE 'UTC' + %(lease)s * interval '1 second',
-                       started_at = COALESCE(t.started_at, now() AT TIME ZONE 'UTC')
+                       started_at = COALESCE(t.started_at, now() AT TIME ZONE 'UTC'),
+                       version_id = (SELECT a.version_id FROM ai_assistant a WHERE a.id = t.assistant_id)
                   FROM taken
                  WHERE t.id = taken.id AND t.state = 'queued'
              RETURNING t.id, t.lease_epoch,
