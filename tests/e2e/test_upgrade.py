@@ -210,6 +210,15 @@ def test_each_server_has_a_version_to_compare_with(updated):
     )
 
 
+def test_each_assistant_has_its_first_version(updated):
+    odoo, _before = updated
+    numbers = (
+        "SELECT DISTINCT v.number FROM ai_assistant a LEFT JOIN"
+        " woow_paas_platform_assistant_version v ON v.id = a.version_id AND v.assistant_id = a.id"
+    )
+    assert odoo.sql(numbers) == "1"
+
+
 def test_large_results_of_before_are_counted(updated):
     odoo, _before = updated
     counted = "SELECT turn_id FROM woow_paas_platform_tool_call WHERE kept_bytes > 5000"
