@@ -1,0 +1,125 @@
+"""Webhooks in the form of Standard Webhooks: secrets, signatures, and the request that delivers a message.
+
+https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass, field
+
+import httpx
+
+from .. import const
+from ..errors import BlockedAddress, ConfigError, EngineError, SecretUnreadable, ServerTimeout
+from ..sentence import _lt
+from . import faults, http
+from .egress import EgressPolicy, check_url
+from .transport import EgressTransport
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+LEAST_BYTES, MOST_BYTES = 24, 64  # of a secret, by the specification
+TIMEOUT = 10.0  # s for all of a delivery
+
+INVALID_SECRET = _lt(
+    "The secret must be “whsec_” and the Base64 form of %(least)s to %(most)s random bytes.",
+    least=LEAST_BYTES,
+    most=MOST_BYTES,
+)
+TOO_SLOW = _lt("The address did not answer within %(seconds)s seconds.", seconds=int(TIMEOUT))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message for a webhook.
+
+    :ivar message_id: the same in every try
+    :ivar body: JSON, the same in every try
+    """
+
+    url: str
+    secret: str = field(repr=False)
+    message_id: str
+    body: str
+
+
+def new_secret() -> str:
+    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def key_of(secret: str) -> bytes:
+    """The key that a secret stands for.
+
+    :raises ConfigError: the secret does not have the form
+    """
+    try:
+        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ConfigError(INVALID_SECRET) from error
+    if not secret.startswith(PREFIX) or not LEAST_BYTES <= len(key) <= MOST_BYTES:
+        raise ConfigError(INVALID_SECRET)
+    return key
+
+
+def headers(delivery: Delivery, timestamp: int) -> dict[str, str]:
+    """Headers of a delivery, with the signature of its body.
+
+    :param timestamp: s since 1970, of this try
+    :raises ConfigError: the secret does not have the form
+    """
+    signed = f"{delivery.message_id}.{timestamp}.{delivery.body}".encode()
+    digest = hmac.digest(key_of(delivery.secret), signed, hashlib.sha256)
+    return {
+        "content-type": "application/json",
+        "user-agent": f"{const.CLIENT_NAME}/{const.CLIENT_VERSION}",
+        "accept-encoding": "identity",
+        "webhook-id": delivery.message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
+    }
+
+
+async def post(delivery: Delivery, policy: EgressPolicy) -> int:
+    """Deliver a message once. Redirects are not followed, and no more than the beginning of the answer is read.
+
+    :return: the status of the answer
+    :raises EngineError: with a sentence; the message may have been received
+    """
+    if not delivery.secret:
+        raise SecretUnreadable
+    url = check_url(delivery.url, policy)
+    try:
+        async with (
+            asyncio.timeout(TIMEOUT),
+            EgressTransport(policy, max_connections=1) as transport,
+        ):
+            request = httpx.Request(
+                "POST",
+                url,
+                headers=headers(delivery, int(time.time())),
+                content=delivery.body.encode(),
+                extensions={"timeout": httpx.Timeout(TIMEOUT).as_dict()},
+            )
+            response = await transport.handle_async_request(request)
+            await http.error_body(response)  # of any status: so much that its sender can end
+            return response.status_code
+    except EngineError:
+        raise
+    except Exception as error:
+        raise _problem(error) from error
+
+
+def _problem(error: Exception) -> EngineError:
+    found = faults.of_exception(error)
+    if isinstance(found, ServerTimeout):
+        return ServerTimeout(TOO_SLOW, detail=found.detail)
+    if isinstance(found, BlockedAddress | faults.HostUnreachable):
+        return found
+    return type(found)(
+        _lt("The connection failed: %(error)s", error=found.detail), detail=found.detail
+    )
