@@ -8,6 +8,7 @@ UPDATE woow_paas_platform_mcp_server
 DELETE FROM woow_paas_platform_server_credential;
 DELETE FROM woow_paas_platform_oauth_client;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
+UPDATE woow_paas_platform_webhook SET secret_encrypted = NULL, active = FALSE;
 
 -- The rest is for copies that keep their credentials, too (tools/copies.py).
 -- A token that two databases renew is lost to both, and what is under way goes on
@@ -18,6 +19,9 @@ DELETE FROM woow_paas_platform_mcp_sign_in;
 -- what people told a server, and what a server wants back with it
 UPDATE woow_paas_platform_call_question
    SET content_encrypted = NULL, action = COALESCE(action, 'cancel');
+
+-- the original delivers its messages
+DELETE FROM woow_paas_platform_webhook_delivery WHERE state = 'pending';
 
 -- calls and turns that are under way go on in the original only
 UPDATE woow_paas_platform_tool_call

@@ -8,6 +8,7 @@ import logging
 
 from ..services import const, packages, traces
 from ..services.errors import AuthRequired, PackageMissing, ServerTimeout
+from ..services.net import webhooks
 from ..services.render import markdown
 
 _logger = logging.getLogger(__name__)
@@ -258,6 +259,10 @@ class Engine:
         from ..services.openapi import operations  # noqa: PLC0415
 
         return await operations.fetch(url, self._policy, timeout=timeout)
+
+    async def deliver(self, delivery):
+        """One try, see `services.net.webhooks.post`."""
+        return await webhooks.post(delivery, self._policy)
 
     async def drop(self, database, server_id):
         """Close every session of a server at once.

@@ -41,6 +41,9 @@ class OdooHost:
     def import_later(self, dbname, box_id, url, uid):
         background.import_later(dbname, box_id, url, uid)
 
+    def deliver_later(self, dbname, webhook_ids):
+        background.deliver_later(dbname, webhook_ids)
+
     def record_models(self, turn):
         return model_summary.models(turn)
 

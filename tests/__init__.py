@@ -114,4 +114,5 @@ from . import test_versions
 from . import test_waits
 from . import test_wakeup
 from . import test_watch
+from . import test_webhooks
 from . import test_what_readers_see

@@ -226,6 +226,10 @@ HERE = {
     ("toolbox", "action_view_operations"),
     ("toolbox_operation", "action_disable"),
     ("toolbox_operation", "action_enable"),
+    ("webhook", "action_new_secret"),
+    ("webhook", "action_test"),
+    ("webhook", "action_view_deliveries"),
+    ("webhook_delivery", "action_send_again"),
 }
 
 

@@ -65,6 +65,8 @@ RIGHTS = {
     "turn": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "run": (INTERNAL, NOBODY, NOBODY, NOBODY),  # the internal user's own
     "mail_address": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
+    "webhook": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "webhook_delivery": (ADMIN, NOBODY, NOBODY, NOBODY),
     "event": (OWN, NOBODY, NOBODY, NOBODY),
     "stop": (ADMIN, NOBODY, NOBODY, NOBODY),
     "call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
@@ -218,6 +220,7 @@ class TestPermissionsOnRecords(People, AiCase):
             "mail_address": cls._make(
                 "mail_address", assistant_id=cls.assistant.id, alias_name="ask.me"
             ),
+            **cls._webhooks(),
             "stop": cls._make("ai_turn_stop", turn_id=cls.turn.id),
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
@@ -242,6 +245,13 @@ class TestPermissionsOnRecords(People, AiCase):
             **cls._reviews(),
             **cls._recall(),
         }
+
+    @classmethod
+    def _webhooks(cls):
+        webhook = cls._make("webhook", name="Operations", url="http://127.0.0.1:9/hook")
+        values = {"event": "turn.ended", "message_id": "msg_1", "payload": "{}"}
+        delivery = cls._make("webhook_delivery", webhook_id=webhook.id, **values)
+        return {"webhook": webhook, "webhook_delivery": delivery}
 
     @classmethod
     def _control(cls):

@@ -44,6 +44,12 @@ class Host(Protocol):
     def import_later(self, dbname: str, box_id: int, url: str, uid: int) -> None:
         """Read the OpenAPI document of a toolbox in the background, as this person."""
 
+    def deliver_later(self, dbname: str, webhook_ids: list[int]) -> None:
+        """Deliver what webhooks have to be told, in the background.
+
+        :param webhook_ids: ids of the webhooks' records
+        """
+
     def record_models(self, turn: Any) -> str:
         """Model summary of the records that this turn's person may read, see `runtime/records/model_summary.py`.
 

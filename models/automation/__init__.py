@@ -1,3 +1,5 @@
 from . import ai_run
 from . import ir_actions_server
 from . import mail_address
+from . import webhook
+from . import webhook_delivery

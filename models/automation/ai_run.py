@@ -225,6 +225,8 @@ class AiRun(models.Model):
                 **refusal,
             }
         )
+        if refusal:
+            run._tell_webhooks("run.refused")
         self._look_soon()
         return run
 
@@ -325,6 +327,7 @@ class AiRun(models.Model):
             problem = UNEXPECTED
         if problem:
             self.write({"state": "refused", "problem": problem, "ended_at": fields.Datetime.now()})
+            self._tell_webhooks("run.refused")
             self._count_failures()
 
     def _problem(self):
@@ -386,6 +389,7 @@ class AiRun(models.Model):
             run.write({"turn_id": turn.id, "is_reminded": False})
             run._plan_activities(turn._deciders())
             self._look_soon()
+            run._tell_webhooks("run.waiting")
         elif turn.state in FINAL_STATES:
             run._end(turn, html)
 
@@ -395,6 +399,7 @@ class AiRun(models.Model):
             self._deliver(html)
         elif turn.state == "failed" and self.address_id:
             self._deliver(plaintext2html(self.with_context(lang=self.user_id.lang).error_sentence))
+        self._tell_webhooks("run.ended")
         self._count_failures()
         self._look_soon()
 
@@ -403,6 +408,27 @@ class AiRun(models.Model):
             self.write({"state": "stopped", "ended_at": fields.Datetime.now()})
             self.activity_ids.unlink()
             self._look_soon()
+            self._tell_webhooks("run.ended")
+
+    def _tell_webhooks(self, event):
+        for run in self:
+            self.env["woow_paas_platform.webhook"]._tell(event, run)
+
+    def _webhook_data(self):
+        """Ids and states for a webhook, and no words."""
+        turn = self.turn_id
+        return {
+            "run_id": self.id,
+            "turn_id": turn.id or None,
+            "state": "waiting" if turn.state == "waiting" else self.state,
+            "conversation_id": self.channel_id.id or None,
+            "user_id": self.user_id.id,
+            "assistant_id": self.assistant_id.id or None,
+            "model": self.res_model or None,
+            "record_id": self.res_id or None,
+            "error_code": turn.error_code or None,
+            "url": f"{self.get_base_url()}/odoo/ai-runs/{self.id}",
+        }
 
     def _plan_activities(self, users):
         """Plan activities on the record until the decision is made; without one, the list of decisions has to do."""
@@ -653,7 +679,7 @@ class AiRun(models.Model):
 
 
 class AiTurn(models.Model):
-    """Turn of a run."""
+    """Turn, followed by its run and by webhooks."""
 
     _inherit = "woow_paas_platform.ai_turn"
 
@@ -716,6 +742,26 @@ class AiTurn(models.Model):
         runs = Run.search(waiting & Domain.OR(action), limit=MAX_WAITING)
         return runs.filtered(lambda run: run._right_to_decide(user)).turn_id
 
-    def _tell_run(self, text_html=""):
-        self.env["woow_paas_platform.ai_run"]._follow(self, text_html)
-        return super()._tell_run(text_html)
+    def _tell_followers(self, text_html=""):
+        if self.state in FINAL_STATES or self.state == "waiting":
+            event = "turn.waiting" if self.state == "waiting" else "turn.ended"
+            self.env["woow_paas_platform.webhook"]._tell(event, self)
+        if self.is_unattended:
+            self.env["woow_paas_platform.ai_run"]._follow(self, text_html)
+        return super()._tell_followers(text_html)
+
+    def _webhook_data(self):
+        """Ids and states for a webhook, and no words."""
+        channel, is_internal = self.channel_id, self.user_id._is_internal()
+        page = f"odoo/ai-chat/{channel.id}" if is_internal else f"my/ai/{channel.id}"
+        return {
+            "turn_id": self.id,
+            "state": self.state,
+            "conversation_id": channel.id,
+            "user_id": self.user_id.id,
+            "assistant_id": self.assistant_id.id or None,
+            "model": channel.woow_res_model or None,
+            "record_id": channel.woow_res_id or None,
+            "error_code": self.error_code or None,
+            "url": f"{self.get_base_url()}/{page}",
+        }

@@ -772,12 +772,11 @@ class AiTurn(models.Model):
             self._tell_person()
         if self.answer_message_id:
             self._show_in_discuss(self.answer_message_id)
-        if self.is_unattended:
-            self._tell_run(text_html)
+        self._tell_followers(text_html)
         return last
 
-    def _tell_run(self, text_html=""):
-        """Tell the run of an unattended turn that the turn waits, goes on or has ended. A hook.
+    def _tell_followers(self, text_html=""):
+        """Tell whatever follows the turn that it waits, goes on or has ended. A hook.
 
         :param text_html: the answer
         """
@@ -940,6 +939,7 @@ class AiTurn(models.Model):
         for turn in self._steering().filtered(lambda turn: turn.entered_id and turn.id in known):
             turn.write({"state": "done", "ended_at": fields.Datetime.now()})
             turn._append_events([events.state("done"), events.done("done", None)])
+            turn._tell_followers()
 
     def _release_steering(self):
         """Leave to the next turn what was taken and did not get into the transcript any more."""
@@ -978,8 +978,7 @@ class AiTurn(models.Model):
         self.write({"waiting_since": fields.Datetime.now(), "is_mailed": False})
         self._tell_person()
         self._tell_decisions()
-        if self.is_unattended:
-            self._tell_run()
+        self._tell_followers()
         return asked
 
     def _waiting_for(self, reader=None):
@@ -1037,8 +1036,7 @@ class AiTurn(models.Model):
         """:return: the events that say so"""
         self.write({"state": "queued", "waiting_until": False})
         notify.queued(self.env.cr, self.id)
-        if self.is_unattended:
-            self._tell_run()
+        self._tell_followers()
         return [events.state("queued")]
 
     # ------------------------------------------------------------ decisions

@@ -1,7 +1,7 @@
-"""Background jobs about servers: they begin after a commit; no request, no cron and no cursor waits for them."""
+"""Background jobs about servers and webhooks: they begin after a commit; no request, no cron and no cursor waits for them."""
 
 from .. import process
-from . import server_jobs
+from . import server_jobs, webhooks
 from .server_store import ServerStore
 
 
@@ -40,4 +40,11 @@ def import_later(dbname: str, box_id: int, url: str, uid: int) -> None:
     """Read the OpenAPI document of a toolbox, as this person."""
     process.in_background(
         lambda engine, loop: server_jobs.fetch(engine, loop, ServerStore(dbname), box_id, url, uid)
+    )
+
+
+def deliver_later(dbname: str, webhook_ids: list[int]) -> None:
+    """Deliver what webhooks have to be told."""
+    process.in_background(
+        lambda engine, loop: webhooks.deliver(engine, loop, webhooks.Outbox(dbname), webhook_ids)
     )

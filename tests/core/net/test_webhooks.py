@@ -91,7 +91,9 @@ async def test_nobody_listens():
         await webhooks.post(delivery(), HERE)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/"]
+)
 async def test_an_internal_address_is_refused(url):
     with pytest.raises(BlockedAddress, match="only public addresses"):
         await webhooks.post(delivery(url), EgressPolicy())
@@ -102,7 +104,9 @@ async def test_without_a_secret_nothing_is_sent():
         await webhooks.post(Delivery("http://127.0.0.1:9/", "", "msg_1", BODY), HERE)
 
 
-@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_YQ==", "whsec_é", "YWFh" * 8, "whsec_YWFh" + "YWFh" * 30])
+@pytest.mark.parametrize(
+    "secret", ["", "whsec_", "whsec_YQ==", "whsec_é", "YWFh" * 8, "whsec_YWFh" + "YWFh" * 30]
+)
 def test_a_secret_has_a_form(secret):
     with pytest.raises(ConfigError, match="whsec_"):
         webhooks.key_of(secret)
