@@ -63,6 +63,13 @@ class RunCase(AiCase):
         turn._end(state, html, error=("llm_unavailable", "Down.") if state == "failed" else None)
         return run
 
+    def _wait(self, run):
+        """:return: the turn of the run, which waits for a confirmation of round 3 now"""
+        turn = run.turn_id
+        turn.write({"state": "running"})
+        turn._begin_wait(confirm=3)
+        return turn
+
 
 @tagged("post_install", "-at_install")
 class TestRuns(RunCase):
@@ -338,9 +345,7 @@ class TestRuns(RunCase):
     def test_decisions_wait_for_days(self):
         run = self._press()
         self._start()
-        turn = run.turn_id
-        turn.write({"state": "running"})
-        turn._begin_wait(confirm=3)
+        turn = self._wait(run)
         left = turn.waiting_until - fields.Datetime.now()
         self.assertGreater(left, timedelta(hours=71))
         self.assertEqual(run.turn_state, "waiting")
@@ -351,9 +356,7 @@ class TestRuns(RunCase):
                 action = self._action(woow_answer_to="none")
                 run = self._press(action=action)
                 self._start()
-                turn = run.turn_id
-                turn.write({"state": "running"})
-                turn._begin_wait(confirm=3)
+                turn = self._wait(run)
                 activity = self.contact.activity_ids
                 self.assertEqual(activity.user_id, self.internal)
                 self.assertIn("Check the contact", activity.summary)

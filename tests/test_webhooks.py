@@ -72,6 +72,17 @@ class TestWebhooks(RunCase):
         self.assertEqual((data["model"], data["record_id"]), ("res.partner", self.contact.id))
         self.assertEqual(data["error_code"], "llm_unavailable")
 
+    def test_a_decision_that_waits_is_told_each_time(self):
+        run = self._press()
+        self._start()
+        self._wait(run)
+        self.assertEqual(self._events(), ["turn.waiting", "run.waiting"])
+        self.assertEqual({data["state"] for _event, data in self._told()}, {"waiting"})
+        self._wait(run)
+        self.assertEqual(self._events(), 2 * ["turn.waiting", "run.waiting"])
+        run.action_stop()
+        self.assertEqual(self._events()[4:], ["turn.ended", "run.ended"])
+
     def test_a_run_that_cannot_start_or_was_stopped_before_is_told(self):
         gone = self.contact.copy()
         refused = self._press(gone)

@@ -1,6 +1,11 @@
 """Assistants that start without a person: a button, a schedule, a mail, and a decision that outlives the process."""
 
+import base64
+import contextlib
 import email
+import hashlib
+import hmac
+import json
 import random
 import re
 import socketserver
@@ -9,7 +14,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from email import policy
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
 from chat import calls, first, then
 from conftest import E2E_LOGS
 from playwright.sync_api import expect
@@ -17,10 +24,13 @@ from test_crash import LEASE
 from test_records import use_partners
 from waiting import eventually
 
+from dev import processes
 from dev.setup import odoo_tree
 
 ACTIONS = "ir.actions.server"
 RUNS = "woow_paas_platform.ai_run"
+WEBHOOKS = "woow_paas_platform.webhook"
+DELIVERIES = "woow_paas_platform.webhook_delivery"
 SEED = 20_261
 
 
@@ -323,10 +333,15 @@ def test_a_group_decides_about_the_run_of_somebody_else(odoo, scripted_llm, page
     eventually(lambda: city(contacts[1]) == "Linz")
 
 
-def test_kills_lose_no_run_and_double_none(new_odoo, scripted_llm, pytestconfig):
+@pytest.fixture(scope="module")
+def mortal(new_odoo):
+    """An Odoo that may be killed."""
+    return new_odoo("killed_runs", operator={"lease_seconds": LEASE})
+
+
+def test_kills_lose_no_run_and_double_none(mortal, scripted_llm, pytestconfig):
     """The note on the contact is written with the end of the turn, so there is one of each run."""
-    kills = pytestconfig.getoption("run_kills")
-    odoo = new_odoo("killed_runs", operator={"lease_seconds": LEASE})
+    odoo, kills = mortal, pytestconfig.getoption("run_kills")
     scripted_llm.script(first("Look at it", {"content": "Seen."}, latency=100))
     odoo.rpc("ir.config_parameter", "set_param", "woow_paas_platform.runs_per_hour", str(kills * 8))
     contacts = odoo.rpc(
@@ -355,3 +370,91 @@ def test_kills_lose_no_run_and_double_none(new_odoo, scripted_llm, pytestconfig)
         "SELECT res_id, COUNT(*) FROM mail_message WHERE model = 'res.partner' AND body LIKE '%Seen.%' GROUP BY res_id"
     )
     assert sorted(notes.split()) == sorted(f"{contact}|1" for contact in contacts)
+
+
+class Receiver:
+    """An address that keeps what it is told: ``[(headers, body)]``, and answers unless it is held."""
+
+    def __init__(self, port):
+        self.told, self.answers = [], threading.Event()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                receiver.told.append((dict(self.headers), body))
+                receiver.answers.wait()
+                with contextlib.suppress(ConnectionError):
+                    self.send_response(204)
+                    self.end_headers()
+
+            def log_message(self, *_arguments):
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def ids(self):
+        return [headers["webhook-id"] for headers, _body in self.told]
+
+    def stop(self):
+        self.answers.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def is_signed(secret, headers, body):
+    """By the formula of Standard Webhooks."""
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.{body}".encode()
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return f"v1,{digest}" in headers["webhook-signature"].split(" ")
+
+
+def test_a_webhook_is_told_after_the_address_and_the_process_were_away(mortal, scripted_llm):
+    odoo, port = mortal, processes.free_port()
+    secret = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
+    (webhook,) = odoo.rpc(
+        WEBHOOKS,
+        "create",
+        [{"name": "Receiver", "url": f"http://127.0.0.1:{port}/hook", "secret": secret}],
+    )
+
+    def deliveries():
+        found = [("webhook_id", "=", webhook)]
+        return odoo.rpc(DELIVERIES, "search_read", found, ["message_id", "state", "tries"])
+
+    scripted_llm.script(first("Look after it", {"content": "Seen by nobody else."}))
+    (contact,) = odoo.rpc("res.partner", "create", [{"name": "Receiver Works"}])
+    action = an_action(odoo, name="Look", woow_instruction="Look after it.", woow_answer_to="note")
+    context = {"active_model": "res.partner", "active_ids": [contact]}
+    odoo.rpc(ACTIONS, "run", [action], context=context)
+    run = ended(odoo, action, "done")
+    eventually(lambda: all(one["tries"] for one in deliveries()) and len(deliveries()) == 2)
+    receiver = Receiver(port)
+    try:
+        eventually(receiver.ids, deliveries)  # the next try, which is not answered
+        odoo.kill9()
+        receiver.answers.set()
+        odoo.start()
+        odoo.sql(  # in place of waiting for as long as a try may take
+            "UPDATE woow_paas_platform_webhook_delivery SET sending_until = NULL,"
+            " next_try_at = now() AT TIME ZONE 'UTC' WHERE state = 'pending'"
+        )
+        (cron,) = odoo.rpc(
+            "ir.cron", "search", [("cron_name", "=", "AI: deliver messages of webhooks")]
+        )
+        odoo.rpc("ir.cron", "method_direct_trigger", [cron])
+        eventually(lambda: {one["state"] for one in deliveries()} == {"delivered"}, deliveries)
+        ids = receiver.ids()
+        assert set(ids) == {one["message_id"] for one in deliveries()}
+        assert len(ids) == 3, "one was sent, and not recorded"
+        assert all(is_signed(secret, *one) for one in receiver.told)
+        assert not is_signed(secret, receiver.told[0][0], receiver.told[0][1] + " ")
+        bodies = [json.loads(body) for _headers, body in receiver.told]
+        messages = {body["type"]: body["data"] for body in bodies}
+        assert messages["run.ended"]["run_id"] == run["id"]
+        assert messages["run.ended"]["state"] == messages["turn.ended"]["state"] == "done"
+        assert "Seen by" not in str(receiver.told)
+    finally:
+        receiver.stop()
