@@ -33,6 +33,9 @@ MCP servers
     `oauth.flow`: `begin` and `OAuth` sign a person in; `oauth.revocation`: `revoke` gives tokens back
     `net.egress`: `EgressPolicy` says where connections may go
 
+Webhooks
+    `net.webhooks`: `new_secret`, `Delivery`, and `post` which signs and delivers it
+
 MCP clients
     `gateway.server`: `exchange` answers their requests; `gateway.host`: `Host` has the tools of one caller
     `gateway.results`: `of_tool` and `failed` make the results of calls

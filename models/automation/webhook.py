@@ -43,11 +43,12 @@ class Webhook(models.Model):
     url = fields.Char("Address", required=True, tracking=True)
     active = fields.Boolean(default=True, tracking=True)
     secret = fields.Char(
+        "Signing Secret",
         compute="_compute_secret",
         inverse="_inverse_secret",
         default=lambda self: webhooks.new_secret(),
         copy=False,
-        help="Signs the messages. Copy it now: it is stored encrypted and never shown again.",
+        help="Signs the messages. Stored encrypted. Leave empty to keep the current secret.",
     )
     secret_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
     user_id = fields.Many2one(

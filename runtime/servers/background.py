@@ -1,4 +1,4 @@
-"""Background jobs about servers and webhooks: they begin after a commit; no request, no cron and no cursor waits for them."""
+"""Background jobs about servers and webhooks, begun after a commit: no request, cron or cursor waits for them."""
 
 from .. import process
 from . import server_jobs, webhooks

@@ -29,6 +29,7 @@ from ..sentence import _lt
 from ..specs import ServerSpec
 
 CONNECT_TIMEOUT = _lt("The connection timed out. Check the server's address.")
+NOT_LISTENING = _lt("The connection failed: no service is listening at this address and port.")
 START_TIMEOUT = _lt(
     "The program of this MCP server did not start in time. The operator can increase start_timeout."
 )
@@ -87,7 +88,7 @@ def _why_not_connected(error: BaseException) -> str:
     """A sentence for the commonest cause, else ``""``."""
     for cause in chain(error):
         if isinstance(cause, ConnectionRefusedError):
-            return _lt("The connection failed: no service is listening at this address and port.")
+            return NOT_LISTENING
     return ""
 
 

@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 import httpx
 
 from .. import const
-from ..errors import BlockedAddress, ConfigError, EngineError, SecretUnreadable, ServerTimeout
+from ..errors import (
+    BlockedAddress,
+    ConfigError,
+    EngineError,
+    HostUnreachable,
+    SecretUnreadable,
+    ServerTimeout,
+)
 from ..sentence import _lt
 from . import faults, http
 from .egress import EgressPolicy, check_url
@@ -118,7 +125,8 @@ def _problem(error: Exception) -> EngineError:
     found = faults.of_exception(error)
     if isinstance(found, ServerTimeout):
         return ServerTimeout(TOO_SLOW, detail=found.detail)
-    if isinstance(found, BlockedAddress | faults.HostUnreachable):
+    is_told = str(found) in (faults.CONNECT_TIMEOUT, faults.NOT_LISTENING)
+    if is_told or isinstance(found, BlockedAddress | HostUnreachable):
         return found
     return type(found)(
         _lt("The connection failed: %(error)s", error=found.detail), detail=found.detail
