@@ -1,5 +1,6 @@
 """Webhooks: what is told, to whom, and what becomes of it; the request itself: tests/core/net and tests/e2e."""
 
+import asyncio
 import json
 from datetime import timedelta
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from odoo.tools import mute_logger
 from ..models.automation import webhook as webhook_module
 from ..models.automation.webhook import MAX_WEBHOOKS
 from ..models.automation.webhook_delivery import RETRY_AFTER
+from ..runtime.servers import webhooks
 from ..runtime.servers.webhooks import Outbox
 from .test_neutralize import neutralize
 from .test_runs import RunCase
@@ -252,6 +254,31 @@ class TestWebhooks(RunCase):
         row.sending_until = fields.Datetime.now() - timedelta(seconds=1)  # it has died
         again = self._outbox(lambda outbox: outbox.claim(self.webhook.id))
         self.assertEqual((again[0], again[1].message_id), (row.id, row.message_id))
+
+    def test_a_slow_address_delays_no_other(self):
+        slow, fast = self.webhook, self._hook(url=ADDRESS + "/fast")
+        for webhook in (slow, slow, fast):
+            webhook.action_test()
+
+        async def deliver(outbox):
+            others = asyncio.Event()
+
+            async def answer(delivery):
+                if delivery.url == fast.url:
+                    others.set()
+                await others.wait()
+                return 204
+
+            async def db(_name, method, *arguments):
+                return method(*arguments)
+
+            engine, loop = SimpleNamespace(deliver=answer), SimpleNamespace(db=db)
+            async with asyncio.timeout(10):
+                await webhooks.deliver(engine, loop, outbox, [slow.id, fast.id])
+
+        self._outbox(lambda outbox: asyncio.run(deliver(outbox)))
+        rows = (slow | fast).delivery_ids
+        self.assertEqual([row.state for row in rows], ["delivered"] * 3)
 
     def test_after_days_of_failures_it_switches_itself_off(self):
         for _one in range(2):
