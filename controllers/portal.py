@@ -2,11 +2,15 @@ import re
 
 from odoo import http
 from odoo.addons.http_routing.controllers.main import Routing
-from odoo.addons.portal.controllers.portal import CustomerPortal
+from odoo.addons.portal.controllers.portal import CustomerPortal, pager
+from odoo.exceptions import UserError
 from odoo.http import request
 
 # Of every page here: with website installed, a page that is not the website's own breaks its layout.
 PAGE = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "readonly": True}
+
+FORM = {**PAGE, "methods": ["POST"], "readonly": False}
+RUN = "woow_paas_platform.ai_run"
 
 
 class AiPortal(CustomerPortal):
@@ -35,6 +39,43 @@ class AiPortal(CustomerPortal):
         return request.render(
             "woow_paas_platform.portal_my_ai_decisions", {"page_name": "ai_decisions"}
         )
+
+    @http.route(["/my/ai/runs", "/my/ai/runs/page/<int:page>"], **PAGE)
+    def portal_my_ai_runs(self, page=1, gone=None, **_kw):
+        return self._runs(page, is_gone=bool(gone))
+
+    def _runs(self, page=1, **values):
+        own = [("user_id", "=", request.env.uid)]
+        pages = pager(
+            url="/my/ai/runs",
+            total=request.env[RUN].search_count(own),
+            page=page,
+            step=self._items_per_page,
+        )
+        runs = request.env[RUN].search(own, limit=self._items_per_page, offset=pages["offset"])
+        values.update(page_name="ai_runs", runs=runs, pager=pages)
+        return request.render("woow_paas_platform.portal_my_ai_runs", values)
+
+    @http.route("/my/ai/runs/<int:run_id>/stop", **FORM)
+    def stop_run(self, run_id, **_form):
+        return self._change_run(run_id, lambda run: run.action_stop())
+
+    @http.route("/my/ai/runs/<int:run_id>/retry", **FORM)
+    def retry_run(self, run_id, **_form):
+        return self._change_run(run_id, lambda run: run.action_retry())
+
+    def _change_run(self, run_id, change):
+        """The page once more; where the change is refused with the reason, as 422."""
+        run = request.env[RUN].search([("id", "=", run_id), ("user_id", "=", request.env.uid)])
+        if not run:
+            return request.redirect("/my/ai/runs?gone=1")
+        try:
+            change(run)
+        except UserError as error:
+            page = self._runs(problem=str(error))
+            page.status_code = 422
+            return page
+        return request.redirect("/my/ai/runs")
 
     @http.route(
         ["/my/ai/translations", "/my/ai/translations/<string:lang>"], **{**PAGE, "multilang": False}

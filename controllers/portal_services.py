@@ -4,7 +4,7 @@ from odoo.exceptions import UserError
 from odoo.fields import Domain
 from odoo.http import request
 
-from .portal import PAGE
+from .portal import FORM, PAGE
 
 SERVICE = "woow_paas_platform.cloud_service"
 WORKSPACE = "woow_paas_platform.workspace"
@@ -12,7 +12,6 @@ GONE = "/my/services?gone=1"
 SERVER = "woow_paas_platform.mcp_server"
 REMOVED = "woow_member_removed"  # in the session, until a page has said so
 ROLES = ("owner", "admin", "user", "guest")
-FORM = {**PAGE, "methods": ["POST"], "readonly": False}
 
 
 def readable_service(service_id):

@@ -1,3 +1,4 @@
+from odoo.http import Request
 from odoo.tests import tagged
 
 from .common import AiHttpCase
@@ -61,3 +62,36 @@ class TestPortalPages(AiHttpCase):
         self.assertNotIn("Ask the owner of a workspace", page)
         self._sign_in(self.internal)
         self.assertIn("Ask the owner of a workspace", self.url_open("/my/services").text)
+
+    def test_runs_are_listed_stopped_and_tried_again(self):
+        """Only the caller's own, whoever may read others elsewhere."""
+        mine, theirs = self.env["woow_paas_platform.ai_run"].create(
+            [
+                {"name": name, "user_id": user.id, "event": name}
+                for name, user in (("Check mine", self.member), ("Check theirs", self.stranger))
+            ]
+        )
+        self.env.flush_all()
+        self._sign_in(self.member)
+        self.assertIn('href="/my/ai/runs"', self.url_open("/my/home").text)
+        page = self.url_open("/my/ai/runs").text
+        self.assertIn("Check mine", page)
+        self.assertNotIn("Check theirs", page)
+        token = {"csrf_token": Request.csrf_token(self)}
+        for verb, status, state in (
+            ("retry", 422, "scheduled"),
+            ("stop", 200, "stopped"),
+            ("retry", 200, "scheduled"),
+        ):
+            with self.subTest(verb=verb, state=state):
+                answer = self.url_open(f"/my/ai/runs/{mine.id}/{verb}", token)
+                self.env.invalidate_all()
+                self.assertEqual((answer.status_code, mine.state), (status, state))
+        for who in (self.member, self.admin):
+            self._sign_in(who)
+            page = self.url_open("/my/ai/runs").text
+            self.assertNotIn("Check theirs", page)
+            token = {"csrf_token": Request.csrf_token(self)}
+            answer = self.url_open(f"/my/ai/runs/{theirs.id}/stop", token)
+            self.assertIn("o_woow_gone", answer.text)
+            self.assertEqual(theirs.state, "scheduled")
