@@ -85,6 +85,14 @@ class TestWebhooks(RunCase):
         run.action_stop()
         self.assertEqual(self._events()[4:], ["turn.ended", "run.ended"])
 
+    def test_a_run_whose_conversation_is_deleted_has_ended(self):
+        run = self._press()
+        self._start()
+        self._wait(run)
+        run.channel_id.unlink()
+        event, data = self._told()[-1]
+        self.assertEqual((event, data["run_id"], data["state"]), ("run.ended", run.id, "stopped"))
+
     def test_a_run_that_cannot_start_or_was_stopped_before_is_told(self):
         gone = self.contact.copy()
         refused = self._press(gone)

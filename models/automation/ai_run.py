@@ -417,10 +417,11 @@ class AiRun(models.Model):
     def _webhook_data(self):
         """Ids and states for a webhook, and no words."""
         turn = self.turn_id
+        waits = self.state == "started" and turn.state == "waiting"
         return {
             "run_id": self.id,
             "turn_id": turn.id or None,
-            "state": "waiting" if turn.state == "waiting" else self.state,
+            "state": "waiting" if waits else self.state,
             "conversation_id": self.channel_id.id or None,
             "user_id": self.user_id.id,
             "assistant_id": self.assistant_id.id or None,
