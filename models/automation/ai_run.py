@@ -633,10 +633,10 @@ class AiRun(models.Model):
         self.check_access("read")
         # sudo: ai_run, ai_turn - the run is the caller's, or the caller is an administrator
         run = self.sudo()
-        if run.state == "scheduled":
-            run._stop()
-        elif run.state == "started":
+        if run.state == "started" and run.turn_id:
             run.turn_id._request_stop()
+        elif run.state in ("scheduled", "started"):  # of the latter, one whose turn was deleted
+            run._stop()
 
     def action_retry(self):
         """Try again as the same user: a turn that was begun keeps the calls that it has made."""
