@@ -20,6 +20,7 @@ from ...tools.moments import utc
 from ...tools.refusals import BadInput, NotThere, Refusal
 from ..base.discuss_channel import CONVERSATION, LISTED
 from ..mcp.server_opt_out import OPT_OUT
+from ..turn.ai_turn_view import without_summary
 
 PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
@@ -189,7 +190,7 @@ class DiscussChannel(models.Model):
         # what was asked while an answer was being written stands in front of it in the channel
         asked_by = {answer: turn.message_id.id for answer, turn in by_answer.items()}
         page = page.sorted(lambda message: (asked_by.get(message.id) or message.id, message.id))
-        bodies = {message.id: _shown_body(message) for message in page}
+        bodies = {message.id: without_summary(message.body) for message in page}
         timelines = turns._timelines(
             {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
         )
@@ -478,11 +479,6 @@ def _excerpt(body, words):
     start = max(0, at - BEFORE)
     part = said[start : start + AROUND]
     return f"{'… ' * bool(start)}{part}{' …' * (start + AROUND < len(said))}"
-
-
-def _shown_body(message):
-    """The HTML of a message for a chat, which shows the calls as cards."""
-    return str(message.body).partition('<div class="o_ai_call_summary">')[0]
 
 
 @dataclass(frozen=True, slots=True)

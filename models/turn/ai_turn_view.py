@@ -540,6 +540,11 @@ class AiTurn(models.Model):
         }
 
 
+def without_summary(body):
+    """The HTML of a message for readers who see the calls as cards."""
+    return str(body).partition(f'<div class="{SUMMARY_CLASS}">')[0]
+
+
 def _is_cut(aside):
     """True if the answer of the step before has reached the maximum of the provider."""
     return aside["event"].get("code") == "answer_cut"
