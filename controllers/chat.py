@@ -49,6 +49,14 @@ def turn_or_404(turn_id):
     )
 
 
+def own_turn_or_404(turn_id):
+    """The caller's own turn: others may see it, too."""
+    turn = turn_or_404(turn_id)
+    if turn.user_id != request.env.user:
+        raise ApiError.not_found(request.env._("This turn does not exist."))
+    return turn
+
+
 def assistant_or_404(assistant_id):
     return visible_or_404(
         "ai.assistant", assistant_id, request.env._("This assistant does not exist.")
@@ -296,6 +304,23 @@ class ChatController(http.Controller):
         with starting_a_turn():
             retry = turn._retry(in_browser=is_in_browser())
         return accepted(retry)
+
+    @http.route("/api/ai/turns/<int:turn_id>/rating", methods=["PUT"], **ROUTE)
+    def rate_turn(self, turn_id):
+        """Rate the answer, or change the rating."""
+        turn = own_turn_or_404(turn_id)
+        values = body("NewRating")
+        rating = request.env["woow_paas_platform.answer_rating"]._rate(
+            turn, values["value"], values["reason"], values["text"], values["share"]
+        )
+        return rating._rating_data()
+
+    @http.route("/api/ai/turns/<int:turn_id>/rating", methods=["DELETE"], **ROUTE)
+    def take_rating_back(self, turn_id):
+        turn = own_turn_or_404(turn_id)
+        # sudo: answer_rating - people have no right to delete; this one is the caller's own
+        turn._own_rating().sudo().unlink()
+        return request.make_response("", status=204)
 
     @http.route("/api/ai/preferences", **READ)
     def preferences(self):

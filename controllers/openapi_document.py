@@ -216,6 +216,8 @@ OPERATIONS = {
         (),
     ),
     ("post", f"{TURN}/decision"): ("Decide what an event asked", "Decision", 200, "Decided", ()),
+    ("put", f"{TURN}/rating"): ("Rate an own answer", "NewRating", 200, "Rating", ()),
+    ("delete", f"{TURN}/rating"): ("Take the rating back", "", 204, "", ()),
     ("get", f"{AI}/preferences"): ("The caller's preferences", "", 200, "Preferences", ()),
     ("patch", f"{AI}/preferences"): ("Change them", "PreferencesChange", 200, "Preferences", ()),
     ("get", f"{AI}/grants"): ("What the caller allows for good", "", 200, "Permissions", ()),

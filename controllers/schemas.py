@@ -15,9 +15,10 @@ def _object(required, optional=None):
     }
 
 
-def _open(required):
+def _open(required, optional=None):
     """An object that has these properties, and may have more."""
-    return {"type": "object", "properties": required, "required": list(required)}
+    properties = {**required, **(optional or {})}
+    return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def _list(item):
@@ -279,6 +280,15 @@ DECISION = {
     "destructive": BOOL,
     "asked_at": MOMENT,
     "expires_at": MOMENT,
+}
+RATING_REASON = _one_of("inaccurate", "incomplete", "wrong_tool", "slow", "harmful", "other")
+RATING = {
+    "value": _one_of("good", "bad"),
+    "reason": {**_or_null(RATING_REASON), "description": "Of a bad rating, null without one"},
+    "text": {**TEXT, "maxLength": 1_000},
+    "share": {**BOOL, "description": "Whether administrators may read question and answer"},
+    "seen_at": {**MOMENT, "description": "When an administrator has read it"},
+    "reply": {**TEXT, "description": "Of an administrator"},
 }
 NOTICE = {**TEXT, "description": "Says that MCP is switched off, empty otherwise"}
 CHOICE = {
@@ -548,7 +558,12 @@ SCHEMAS = {
             "tool_calls": _list(_open({"id": TEXT, "tool": TEXT, "args": OBJECT})),
             "usage": _or_null(OBJECT),
             "error": _or_null(_object({"code": TEXT, "message": TEXT})),
-        }
+        },
+        {"rating": {**_or_null(ref("Rating")), "description": "The caller's; null without one"}},
+    ),
+    "Rating": _object(RATING),
+    "NewRating": _object(
+        {"value": RATING["value"]}, {"reason": RATING_REASON, "text": RATING["text"], "share": BOOL}
     ),
     "Accepted": _object({"turn_id": INT, "stream_url": TEXT, "message_id": INT}),
     "Explanation": _object(

@@ -66,6 +66,7 @@ from . import test_prompts_resources
 from . import test_provider
 from . import test_questions
 from . import test_quotas
+from . import test_ratings
 from . import test_recall_api
 from . import test_recall_chat
 from . import test_recall_models

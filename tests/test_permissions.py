@@ -63,6 +63,7 @@ RIGHTS = {
     "credential": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "conversation": (OWN, NOBODY, NOBODY, NOBODY),
     "turn": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "rating": (OWN_OR_ADMIN, ADMIN, NOBODY, NOBODY),
     "run": (INTERNAL, NOBODY, NOBODY, NOBODY),  # the internal user's own
     "mail_address": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "webhook": (ADMIN, ADMIN, ADMIN, ADMIN),
@@ -215,6 +216,9 @@ class TestPermissionsOnRecords(People, AiCase):
             "credential": cls.credential,
             "conversation": cls.conversation,
             "turn": cls.turn,
+            "rating": cls._make(
+                "answer_rating", turn_id=cls.turn.id, user_id=cls.member.id, value="good"
+            ),
             "event": cls._model("ai_turn_event").search([("turn_id", "=", cls.turn.id)], limit=1),
             "run": cls._make("ai_run", user_id=cls.internal.id, event="test"),
             "mail_address": cls._make(

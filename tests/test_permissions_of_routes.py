@@ -227,6 +227,8 @@ ROUTES = [
     ("GET", "/api/ai/turns/{turn}", None, {"in": OWN_OR_ADMIN}, 404),
     ("POST", "/api/ai/turns/{turn}/show", None, {"in": OWN}, 404),
     ("POST", "/api/ai/turns/{turn}/retry", None, {"in": OWN}, 404),
+    ("PUT", "/api/ai/turns/{turn}/rating", {"value": "bad"}, {"in": OWN}, 404),
+    ("DELETE", "/api/ai/turns/{turn}/rating", None, {"in": OWN}, 404),
     ("POST", "/api/ai/turns/{turn}/stop", None, {"in": OWN_OR_ADMIN}, 404),
     ("GET", "/api/ai/preferences", None, {"in": SIGNED_IN}, None),
     ("PATCH", "/api/ai/preferences", {"show_tool_calls": True}, {"in": SIGNED_IN}, None),

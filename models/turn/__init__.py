@@ -5,3 +5,4 @@ from . import ai_turn_event
 from . import tool_call
 from . import tool_call_sum
 from . import call_question
+from . import answer_rating

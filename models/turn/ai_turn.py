@@ -196,6 +196,9 @@ class AiTurn(models.Model):
     call_ids = fields.One2many(
         "woow_paas_platform.tool_call", "turn_id", "Tool Calls", readonly=True
     )
+    rating_ids = fields.One2many(
+        "woow_paas_platform.answer_rating", "turn_id", "Ratings", readonly=True
+    )
     summary_until = fields.Integer(
         compute="_compute_summary",
         store=True,

@@ -76,7 +76,12 @@ class AiTurn(models.Model):
             "tool_calls": [call._api_format() for call in self._calls_with_taken_over()],
             "usage": self.usage or None,
             "error": error if self.error_code else None,
+            "rating": self._own_rating()._rating_data(),
         }
+
+    def _own_rating(self):
+        """The caller's rating of the answer; empty without one."""
+        return self.rating_ids.filtered(lambda rating: rating.user_id == self.env.user)
 
     def _attached_records(self):
         """Odoo records that the person attached to the question, for the chat to show."""

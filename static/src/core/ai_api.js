@@ -95,6 +95,20 @@ export class AiApi extends ApiClient {
     }
 
     /**
+     * Rates an answer, or changes the rating.
+     *
+     * @param {{value: "good"|"bad", reason?: string|null, text?: string, share?: boolean}} values
+     * @returns {Promise<{value, reason, text, share, seen_at, reply}>}
+     */
+    rate(turnId, values) {
+        return this.request("PUT", `/api/ai/turns/${turnId}/rating`, values);
+    }
+
+    removeRating(turnId) {
+        return this.request("DELETE", `/api/ai/turns/${turnId}/rating`);
+    }
+
+    /**
      * Which servers a chat may use: `{servers: [{id, name, enabled, tool_count, …}]}`.
      *
      * @param {import("./chat_ref").ChatRef} chatRef

@@ -93,6 +93,11 @@ test("each request of the client is one that the API takes", async () => {
         turn: [[9]],
         showVersion: [[9]],
         retryTurn: [[9]],
+        rate: [
+            [9, { value: "good" }],
+            [9, { value: "bad", reason: "slow", text: "x", share: true }],
+        ],
+        removeRating: [[9]],
         mcpConfig: [[chat], [newChat]],
         switchServer: [
             [5, 3, false],
