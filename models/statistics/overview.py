@@ -64,8 +64,9 @@ class Overview(models.AbstractModel):
         ]
 
     def _days(self, first):
-        """One entry a day, the oldest first: turns, how many of them failed, tokens, calls, how many of them failed."""
-        names = ("turns", "failed", "tokens", "calls", "errors")
+        """One entry a day, the oldest first: turns, how many of them failed, tokens, calls, how many of them failed,
+        good and bad ratings."""
+        names = ("turns", "failed", "tokens", "calls", "errors", "good", "bad")
         days = {first + timedelta(days=n): dict.fromkeys(names, 0) for n in range(DAYS)}
         turns = self.env[TURN]._read_group(
             [("create_date", ">=", first - timedelta(days=1))],
@@ -81,6 +82,14 @@ class Overview(models.AbstractModel):
             if day := days.get(date):
                 day["calls"] += int(count)
                 day["errors"] += 0 if outcome in NO_ERRORS else int(count)
+        ratings = self.env["woow_paas_platform.answer_rating"]._read_group(
+            [("create_date", ">=", first - timedelta(days=1))],
+            ["create_date:day", "value"],
+            ["__count"],
+        )
+        for moment, value, count in ratings:
+            if day := days.get(moment.date()):
+                day[value] += count
         return [{"day": str(day), **values} for day, values in days.items()]
 
     def _calls(self, first):

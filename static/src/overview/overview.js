@@ -3,6 +3,7 @@ import { loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { formatFloat } from "@web/core/utils/numbers";
+import { formatPercentage } from "@web/views/fields/formatters";
 import { useBus, useService } from "@web/core/utils/hooks";
 import { DayChart } from "./day_chart";
 
@@ -126,12 +127,32 @@ export class Overview extends Component {
             errors: _t("Failed calls"),
             tokens: _t("Tokens"),
         };
-        return NUMBERS.map((name) => ({
+        const numbers = NUMBERS.map((name) => ({
             name,
             label: labels[name],
             today: this.count(days.at(-1)[name]),
             month: this.count(days.reduce((sum, day) => sum + day[name], 0)),
         }));
+        if (this.isRated) {
+            numbers.push({
+                name: "good",
+                label: _t("Good ratings"),
+                today: this.goodShare(days.slice(-1)),
+                month: this.goodShare(days),
+            });
+        }
+        return numbers;
+    }
+
+    get isRated() {
+        return this.data.days.some(({ good, bad }) => good || bad);
+    }
+
+    /** @returns {string} of the ratings of these days; a dash if there are none */
+    goodShare(days) {
+        const sumOf = (name) => days.reduce((sum, day) => sum + day[name], 0);
+        const all = sumOf("good") + sumOf("bad");
+        return all ? formatPercentage(sumOf("good") / all, { digits: [false, 0] }) : "–";
     }
 
     /** Days with those that went well apart, so that bars can be stacked. */
@@ -151,6 +172,13 @@ export class Overview extends Component {
 
     get charts() {
         const [good, bad, plain] = ["#3d8f6b", "#c9483f", "#71639e"];
+        const ratings = {
+            title: _t("Ratings per day"),
+            series: [
+                { name: "good", label: _t("Good"), color: good },
+                { name: "bad", label: _t("Bad"), color: bad },
+            ],
+        };
         return [
             {
                 title: _t("Questions per day"),
@@ -170,6 +198,7 @@ export class Overview extends Component {
                 title: _t("Tokens per day"),
                 series: [{ name: "tokens", label: _t("Tokens"), color: plain }],
             },
+            ...(this.isRated ? [ratings] : []),
         ];
     }
 

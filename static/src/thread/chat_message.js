@@ -18,6 +18,7 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
  * @property {"sending"|"sent"|"failed"} status
  * @property {number|null} turnId of the turn that a question started
+ * @property {import("../turn/rating").AnswerRating|null} rating the person's own, of an answer
  * @property {number[]} versions the turns of all wordings of a question; empty if there is one
  * @property {{turnId: number, url: string, steers: boolean}|null} queued the turn of a question that waits; with
  *  `steers` it may enter the answer that is being written
@@ -43,6 +44,7 @@ export function chatMessage(values) {
         date: null,
         turn: null,
         turnId: null,
+        rating: null,
         versions: [],
         queued: null,
         steers: false,
@@ -87,7 +89,8 @@ export function messageFromServer(values, known = new Map()) {
     const { turn_id: turnId = null, versions = [] } = values;
     const { attachments: files = [], records = [] } = values;
     const attached = { files, records, pending: [] };
-    const content = { id, role, text, html, author, date, turnId, versions, ...attached };
+    const rating = values.turn?.rating || null;
+    const content = { id, role, text, html, author, date, turnId, rating, versions, ...attached };
     const fields = { ...content, status: "sent", error: null };
     if (!message) {
         const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;

@@ -179,6 +179,20 @@ export class ChatThread extends WatchedThread {
         }
     }
 
+    /**
+     * Rates an answer.
+     *
+     * @param {Object|null} values of `AiApi.rate`, null: takes the rating back
+     */
+    async rate(answer, values) {
+        const { turnId } = answer.turn;
+        this.version++;
+        answer.rating = values
+            ? await this.api.rate(turnId, values)
+            : (await this.api.removeRating(turnId)) || null;
+        this.version++;
+    }
+
     accept(message, { message_id: id, turn_id: turnId, stream_url: url }, { atEnd } = {}) {
         this.replaceTwin(message, id);
         if (!atEnd) {

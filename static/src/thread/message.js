@@ -1,13 +1,14 @@
 import { Component } from "@odoo/owl";
 import { formatMoment, formatMomentFull } from "../core/format";
 import { Face } from "./face";
+import { Rating } from "../turn/rating";
 import { TurnView } from "../turn/turn_view";
 import { Versions } from "../turn/versions";
 
 /** An answer of the assistant. */
 export class Message extends Component {
     static template = "woow_paas_platform.Message";
-    static components = { Face, TurnView, Versions };
+    static components = { Face, Rating, TurnView, Versions };
     static props = {
         message: Object,
         assistant: { type: [Object, { value: null }], optional: true },
@@ -17,6 +18,8 @@ export class Message extends Component {
         canRetry: { type: Boolean, optional: true },
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        /** (message, values or null): a promise */
+        onRate: { type: Function, optional: true },
         /** Which of the answers to one question it is, and how many there are. */
         versionIndex: { type: Number, optional: true },
         versionCount: { type: Number, optional: true },
@@ -26,6 +29,14 @@ export class Message extends Component {
 
     retry() {
         this.props.onRetry(this.props.message);
+    }
+
+    rate(values) {
+        return this.props.onRate(this.props.message, values);
+    }
+
+    get isRatable() {
+        return Boolean(this.props.onRate && this.props.message.turn.turnId);
     }
 
     get isEarlier() {

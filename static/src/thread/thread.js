@@ -127,6 +127,10 @@ export class Thread extends Component {
         this.props.thread.retry(message);
     }
 
+    rate(message, values) {
+        return this.props.thread.rate(message, values);
+    }
+
     cancelQueued(message) {
         this.props.thread.cancelQueued(message);
     }

@@ -35,6 +35,7 @@ export class TurnView extends Component {
         /** Whether the calls stay visible when the answer is complete. */
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        slots: { type: Object, optional: true },
         /** A message beside it says that the turn was stopped, or failed, and why. */
         isEndingTold: { type: Boolean, optional: true },
         /** Whether the reader is the person whom the turn asks. */
