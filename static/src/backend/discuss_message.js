@@ -1,9 +1,12 @@
 import { Message } from "@mail/core/common/message";
+import { registerMessageAction } from "@mail/core/common/message_actions";
 import { Message as MessageModel } from "@mail/core/common/message_model";
 import { fields } from "@mail/core/common/record";
 import { decorateEmojis, htmlToTextContentInline } from "@mail/utils/common/format";
 import { markup } from "@odoo/owl";
 import { LazyComponent } from "@web/core/assets";
+import { _t } from "@web/core/l10n/translation";
+import { user } from "@web/core/user";
 import { patch } from "@web/core/utils/patch";
 import { CHAT_BUNDLE } from "./frame/chat_bundle";
 
@@ -15,6 +18,8 @@ patch(MessageModel.prototype, {
     setup() {
         super.setup(...arguments);
         this.woow_ai_turn = fields.Attr(null);
+        /** Whether the person wants to rate the answer here. */
+        this.woow_is_rated = fields.Attr(false);
         const { compute } = this.inlineBody;
         this.inlineBody = fields.Html("", {
             /** Previews tell what was said, and not which calls were made for it. */
@@ -26,6 +31,18 @@ patch(MessageModel.prototype, {
             },
         });
     },
+});
+
+registerMessageAction("woow-rate", {
+    condition: ({ message, thread }) => {
+        const { woow_ai_turn: turn, isSelfAuthored } = message;
+        const isAnswer = Boolean(turn) && !isSelfAuthored && FINAL_STATES.includes(turn.state);
+        return isAnswer && turn.user_id === user.userId && message.thread?.eq(thread);
+    },
+    icon: "fa fa-thumbs-o-up",
+    name: _t("Rate Answer"),
+    onSelected: ({ message }) => (message.woow_is_rated = true),
+    sequence: 25,
 });
 
 patch(Message, { components: { ...Message.components, LazyComponent } });

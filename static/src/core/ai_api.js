@@ -95,17 +95,14 @@ export class AiApi extends ApiClient {
     }
 
     /**
-     * Rates an answer, or changes the rating.
+     * Rates an answer, changes the rating or takes it back.
      *
-     * @param {{value: "good"|"bad", reason?: string|null, text?: string, share?: boolean}} values
-     * @returns {Promise<{value, reason, text, share, seen_at, reply}>}
+     * @param {{value: "good"|"bad", reason?: string|null, text?: string, share?: boolean}|null} values
+     * @returns {Promise<{value, reason, text, share, seen_at, reply}|null>}
      */
     rate(turnId, values) {
-        return this.request("PUT", `/api/ai/turns/${turnId}/rating`, values);
-    }
-
-    removeRating(turnId) {
-        return this.request("DELETE", `/api/ai/turns/${turnId}/rating`);
+        const url = `/api/ai/turns/${turnId}/rating`;
+        return values ? this.request("PUT", url, values) : this.request("DELETE", url);
     }
 
     /**

@@ -1,9 +1,10 @@
-import { Component, useEffect } from "@odoo/owl";
+import { Component, useEffect, useRef } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { user } from "@web/core/user";
 import { useService } from "@web/core/utils/hooks";
 import { ToolCallCard } from "../tool_call/tool_call_card";
+import { Rating } from "../turn/rating";
 import { TurnStatus } from "../turn/turn_status";
 import { TurnView } from "../turn/turn_view";
 import { pastCall } from "../turn/turn_history";
@@ -16,7 +17,7 @@ import { pageTheme } from "../backend/theme";
  */
 export class DiscussCards extends Component {
     static template = "woow_paas_platform.DiscussCards";
-    static components = { ToolCallCard, TurnStatus, TurnView };
+    static components = { Rating, ToolCallCard, TurnStatus, TurnView };
     static props = {
         /** A message of Discuss with `woow_ai_turn`, see TurnCards. */
         message: Object,
@@ -33,6 +34,19 @@ export class DiscussCards extends Component {
                 }
             },
             () => [this.isWatched, this.props.thread.id, this.cards.id]
+        );
+        this.rating = useRef("rating");
+        useEffect(
+            (isRated) => {
+                if (isRated) {
+                    this.turns.load(this.cards.id);
+                }
+            },
+            () => [this.isRated]
+        );
+        useEffect(
+            (el) => el?.querySelector("button").focus(),
+            () => [this.rating.el]
         );
         // Discuss stays at the end only if it is told of what grows
         useEffect(() => this.env.onImageLoaded?.());
@@ -104,6 +118,20 @@ export class DiscussCards extends Component {
             return _t("Only the person who asked can see the arguments and the result.");
         }
         return this.turns.details[this.cards.id]?.error?.message || _t("Loading…");
+    }
+
+    /** The person wants to rate the answer. */
+    get isRated() {
+        return this.isOwn && Boolean(this.props.message.woow_is_rated);
+    }
+
+    /** The turn's details once they are there, else why they are not. */
+    get rated() {
+        return this.isRated ? this.turns.details[this.cards.id] || {} : {};
+    }
+
+    rate(values) {
+        return this.turns.rate(this.cards.id, values);
     }
 
     get theme() {

@@ -27,7 +27,7 @@ export class DiscussTurns extends Reactive {
         this.api = markRaw(api);
         /** @type {Object<number, LiveTurn>} turns that were watched here, by id */
         this.live = {};
-        /** {calls} or {error} of turns that somebody has opened, by id. */
+        /** {calls, rating} or {error} of turns that somebody has opened, by id. */
         this.details = {};
         /** How often each turn is on the screen, by conversation and id. */
         this.shown = {};
@@ -89,7 +89,7 @@ export class DiscussTurns extends Reactive {
     }
 
     /**
-     * Arguments and results of a turn's calls, fetched once.
+     * Arguments and results of a turn's calls and the person's own rating, fetched once.
      *
      * @param {number} id
      */
@@ -99,11 +99,16 @@ export class DiscussTurns extends Reactive {
         }
         this.details[id] = {};
         try {
-            const { tool_calls: calls } = await this.api.turn(id);
-            this.details[id] = { calls: markRaw(calls.map(pastCall)) };
+            const { tool_calls: calls, rating = null } = await this.api.turn(id);
+            this.details[id] = { calls: markRaw(calls.map(pastCall)), rating };
         } catch (error) {
             this.details[id] = { error };
         }
+    }
+
+    /** Rates an answer whose details are known; see `AiApi.rate`. */
+    async rate(id, values) {
+        this.details[id].rating = await this.api.rate(id, values);
     }
 }
 

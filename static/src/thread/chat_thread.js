@@ -185,11 +185,8 @@ export class ChatThread extends WatchedThread {
      * @param {Object|null} values of `AiApi.rate`, null: takes the rating back
      */
     async rate(answer, values) {
-        const { turnId } = answer.turn;
         this.version++;
-        answer.rating = values
-            ? await this.api.rate(turnId, values)
-            : (await this.api.removeRating(turnId)) || null;
+        answer.rating = await this.api.rate(answer.turn.turnId, values);
         this.version++;
     }
 

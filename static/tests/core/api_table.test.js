@@ -96,8 +96,8 @@ test("each request of the client is one that the API takes", async () => {
         rate: [
             [9, { value: "good" }],
             [9, { value: "bad", reason: "slow", text: "x", share: true }],
+            [9, null],
         ],
-        removeRating: [[9]],
         mcpConfig: [[chat], [newChat]],
         switchServer: [
             [5, 3, false],
