@@ -4,13 +4,15 @@ import axe
 import pytest
 from chat import Chat, first
 from conftest import E2E_LOGS
+from dark import darken
 from playwright.sync_api import expect
 from test_discuss import open_discuss, say
 
-ANSWER = "It is sunny in Graz."
+ANSWER, REPLY = "It is sunny in Graz.", "The forecast was late."
+RATINGS = "woow_paas_platform.answer_rating"
 PLACES = {
     "portal": ("user", "/my/ai/{}", {"width": 1440, "height": 900}),
-    "backend-phone": ("demo", "/odoo/ai-chat/{}", {"width": 390, "height": 844}),
+    "backend-phone-dark": ("demo", "/odoo/ai-chat/{}", {"width": 390, "height": 844}),
 }
 
 
@@ -20,6 +22,8 @@ def test_a_bad_answer_is_rated_read_and_replied_to(odoo, scripted_llm, page_of, 
     asked = f"Weather in Graz, {place}?"
     scripted_llm.script(first(asked, {"content": ANSWER}))
     page = page_of(odoo, login, viewport=size)
+    if "dark" in place:
+        darken(page, odoo.url)
     chat = Chat(odoo, client=odoo.session(login))
     # no rating is left for other tests
     request.addfinalizer(lambda: chat.http.delete(f"/api/ai/conversations/{chat.id}"))
@@ -55,27 +59,34 @@ def test_a_bad_answer_is_rated_read_and_replied_to(odoo, scripted_llm, page_of, 
     expect(form.get_by_label("Comment")).to_have_value(f"It rains, {place}.")
     expect(form.get_by_label("What was wrong?")).to_have_value("inaccurate")
 
-    admin = page_of(odoo, "admin", viewport=size)
+    if login == "user":
+        reply_in_the_backend(page_of(odoo, "admin", viewport=size), asked, place)
+    else:
+        (rating,) = odoo.rpc(RATINGS, "search", [("text", "=", f"It rains, {place}.")])
+        odoo.rpc(RATINGS, "write", [rating], {"reply": REPLY})
+
+    page.reload()
+    expect(page.locator(".o_ai_chat_rating_reply")).to_contain_text(REPLY)
+    assert axe.violations(page, ".o_ai_chat_thread") == []
+    page.screenshot(path=E2E_LOGS / f"rating-reply-{place}.png")
+    bad.press("Enter")
+    expect(bad).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".o_ai_chat_rating_reply")).to_have_count(0)
+
+
+def reply_in_the_backend(admin, asked, place):
     admin.goto("/odoo/ai-ratings")
     admin.get_by_text(f"It rains, {place}.").click()
     sheet = admin.locator(".o_form_view")
     expect(sheet.locator("[name='shared_question']")).to_contain_text(asked)
     expect(sheet.locator("[name='shared_answer']")).to_contain_text(ANSWER)
-    admin.locator("[name='reply'] textarea").fill("The forecast was late.")
+    admin.locator("[name='reply'] textarea").fill(REPLY)
     admin.get_by_role("button", name="Mark as Read").click()
     expect(sheet.locator("[name='seen_by_id']")).to_be_visible()
     admin.screenshot(path=E2E_LOGS / f"rating-form-{place}.png")
     admin.goto("/odoo/ai-overview")
     expect(admin.locator("[data-number='good'] td").first).to_have_text("0%")
     expect(admin.locator(".o_woow_chart canvas")).to_have_count(4)
-
-    page.reload()
-    expect(page.locator(".o_ai_chat_rating_reply")).to_contain_text("The forecast was late.")
-    assert axe.violations(page, ".o_ai_chat_thread") == []
-    page.screenshot(path=E2E_LOGS / f"rating-reply-{place}.png")
-    bad.press("Enter")
-    expect(bad).to_have_attribute("aria-pressed", "false")
-    expect(page.locator(".o_ai_chat_rating_reply")).to_have_count(0)
 
 
 def test_an_answer_in_discuss_is_rated(odoo, scripted_llm, page_of, request):
