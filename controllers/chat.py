@@ -199,7 +199,8 @@ class ChatController(http.Controller):
         )
         if values["enabled_servers"] is not None:
             channel._select_servers(values["enabled_servers"])
-        return request.make_json_response(channel._conversation_data(), status=201)
+        data = {**channel._conversation_data(), "can_post": channel._can_post()}
+        return request.make_json_response(data, status=201)
 
     def _record(self, values):
         """The record that the conversation is about; a model that the caller may not read does not exist."""

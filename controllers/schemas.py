@@ -243,6 +243,7 @@ CONVERSATION = {
     "last_message_at": MOMENT,
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
 }
+CAN_POST = {**BOOL, "description": "Whether the caller may post on the record, in the backend"}
 DECISION = {
     "id": TEXT,
     "kind": {
@@ -490,6 +491,7 @@ SCHEMAS = {
         {
             "excerpt": {**TEXT, "description": "Of a message with the words of `q`"},
             "unseen": {**BOOL, "description": "Has an answer that the caller has not seen"},
+            "can_post": CAN_POST,
         },
     ),
     "Conversations": _object(
@@ -504,6 +506,7 @@ SCHEMAS = {
                 **TEXT,
                 "description": "Why nothing can be asked here any more, empty while it can",
             },
+            "can_post": CAN_POST,
             "unseen": {**BOOL, "description": "Whether an answer came that no browser has shown"},
             "queued": _list(
                 _object(

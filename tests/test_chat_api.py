@@ -5,7 +5,7 @@ from threading import Event
 from unittest.mock import patch
 
 from odoo import fields
-from odoo.tests import tagged
+from odoo.tests import new_test_user, tagged
 from odoo.tools import SQL
 
 from ..models.base import ir_http
@@ -53,6 +53,25 @@ class TestChatApi(AiHttpCase):
         self.assertEqual(page["turn"]["state"], "queued")
         status, listed = self._call("GET", "/api/ai/conversations")
         self.assertEqual(listed["conversations"][0]["turn"]["id"], turn["turn_id"])
+
+    def test_internal_users_who_may_write_on_the_record_may_post_answers_there(self):
+        self.internal.group_ids += self.env.ref("base.group_partner_manager")
+        about = {"res_model": "res.partner", "res_id": self.workspace.owner_id.partner_id.id}
+        reader = new_test_user(self.env, "reader", "base.group_user", password="secret-of-a-test")
+        no_thread = {"res_model": "res.country", "res_id": self.env.ref("base.tw").id}
+        for person, subject, can_post in [
+            (self.internal, about, True),
+            (self.internal, no_thread, False),
+            (self.internal, {}, False),
+            (reader, about, False),
+            (self.owner, about, False),
+        ]:
+            with self.subTest(person=person.login, subject=subject):
+                self._sign_in(person)
+                status, conversation = self._new(**subject)
+                self.assertEqual((status, conversation["can_post"]), (201, can_post))
+                path = f"/api/ai/conversations/{conversation['id']}"
+                self.assertEqual(self._call("GET", path)[1]["can_post"], can_post)
 
     def test_the_same_token_gives_the_same_turn(self):
         self._sign_in(self.member)

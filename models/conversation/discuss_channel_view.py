@@ -149,6 +149,14 @@ class DiscussChannel(models.Model):
             "turn": {"id": turn.id, "state": turn.state} if turn else None,
         }
 
+    def _can_post(self):
+        """True if the caller may post on the record that the conversation is about, in the backend."""
+        record = self._about(self.env.user)
+        if not record or not self.env.user._is_internal() or not hasattr(record, "message_post"):
+            return False
+        right = record._mail_get_operation_for_mail_message_operation("create").get(record)
+        return bool(right) and record.has_access(right)
+
     def _conversation_page(self, limit, before=None):
         """The latest messages, oldest first, each answer behind its question and with its turn's calls."""
         context = self.env["woow_paas_platform.ai_turn"]._context_of(self)
@@ -217,6 +225,7 @@ class DiscussChannel(models.Model):
             "messages": data,
             "has_more": len(messages) > limit,
             "closed": self._closed_sentence(),
+            "can_post": self._can_post(),
             "unseen": self.env["woow_paas_platform.ai_turn"]._has_unseen(self),
             "turn": open_turns[0]._running_data() if open_turns else None,
             "queued": [turn._queued_data() for turn in open_turns[1:]],

@@ -23,6 +23,7 @@ export class FakeConversations {
             queued: [],
             unseen: false,
             closed: "",
+            can_post: false,
             context: null,
             ...values,
         };
@@ -120,6 +121,7 @@ export class FakeConversations {
             has_more: visible.length > limit,
             unseen: conversation.unseen,
             closed: conversation.closed,
+            can_post: conversation.can_post,
             context: conversation.context,
             turn: turn && {
                 id: turn.id,

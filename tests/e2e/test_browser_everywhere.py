@@ -5,6 +5,7 @@ import re
 import axe
 import pytest
 from chat import Chat, calls, first, then
+from conftest import E2E_LOGS
 from playwright.sync_api import expect
 
 PARTNER = "/odoo/contacts"
@@ -104,6 +105,47 @@ def test_the_panel_knows_the_record_on_the_screen(odoo, scripted_llm, page_of):
     panel.get_by_role("button", name="Close").click()
     expect(panel).to_have_count(0)
     assert not errors
+
+
+@pytest.mark.parametrize("width", [1440, 390], ids=["wide", "phone"])
+def test_an_answer_becomes_a_message_that_its_reader_edits(odoo, scripted_llm, page_of, width):
+    scripted_llm.script(first("Sum it up", {"content": "It is a **good** customer."}))
+    (contact,) = odoo.rpc("res.partner", "create", [{"name": "Harbour Office"}])
+    page = page_of(odoo, "admin", viewport={"width": width, "height": 844})
+    page.goto(f"/odoo/res.partner/{contact}")
+    expect(page.locator(".o_form_view")).to_be_visible()
+    page.locator(".o_ai_chat_systray button").click()
+    panel = page.locator(".o_ai_chat_panel")
+    expect(panel.locator(".o_ai_chat_about")).to_contain_text("Harbour Office")
+    ask(page, "Sum it up")
+    answered(page)
+    for button, send in [("Send as Message", "Send"), ("Log as Note", "Log")]:
+        panel.get_by_role("button", name=button).click()
+        composer = page.locator(".o_dialog")
+        body = composer.locator(".odoo-editor-editable")
+        expect(body).to_contain_text("It is a good customer.")
+        assert axe.violations(page, ".o_ai_chat_panel") == []
+        page.screenshot(path=E2E_LOGS / f"post_answer_{send}_{width}.png")
+        assert not odoo.rpc("mail.message", "search_count", said(contact))
+        composer.get_by_role("button", name="Discard").click()
+        expect(composer).to_have_count(0)
+    panel.get_by_role("button", name="Log as Note").click()
+    body.locator("strong").click()
+    page.keyboard.press("End")
+    page.keyboard.type(" So says Ada.")
+    composer.get_by_role("button", name="Log", exact=True).click()
+    expect(composer).to_have_count(0)
+    (note,) = odoo.rpc("mail.message", "search_read", said(contact), ["body", "subtype_id"])
+    assert "good</strong>" in note["body"] and "So says Ada." in note["body"]
+    assert note["subtype_id"][1] == "Note"
+    if width > 1000:
+        shown = page.locator(".o-mail-Message", has_text="So says Ada.")
+        expect(shown).to_be_visible()
+
+
+def said(contact):
+    about = [("model", "=", "res.partner"), ("res_id", "=", contact)]
+    return [*about, ("body", "like", "good")]
 
 
 def test_an_answer_that_nobody_watches_is_announced(odoo, scripted_llm, page_of):

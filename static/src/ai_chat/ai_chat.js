@@ -53,6 +53,8 @@ export class AiChat extends Component {
         onShow: { type: Function, optional: true },
         /** Told what the conversation on the screen is called, "" for a new chat. */
         onTitle: { type: Function, optional: true },
+        /** (record, html, {isNote}): opens an answer as a message on its record; of the backend. */
+        onPost: { type: Function, optional: true },
         /** Of a panel: shows the chat as a page, and closes the panel. */
         onExpand: { type: Function, optional: true },
         onClose: { type: Function, optional: true },

@@ -2,6 +2,7 @@ import { Component } from "@odoo/owl";
 import { formatMoment, formatMomentFull } from "../core/format";
 import { Face } from "./face";
 import { Rating } from "../turn/rating";
+import { answerHtml } from "../turn/turn_state";
 import { TurnView } from "../turn/turn_view";
 import { Versions } from "../turn/versions";
 
@@ -25,6 +26,8 @@ export class Message extends Component {
         versionCount: { type: Number, optional: true },
         /** (message, index) */
         onShowVersion: { type: Function, optional: true },
+        /** (html, {isNote}): opens what the answer becomes on the record of the conversation. */
+        onPost: { type: Function, optional: true },
     };
 
     retry() {
@@ -46,6 +49,15 @@ export class Message extends Component {
 
     showVersion(index) {
         this.props.onShowVersion(this.props.message, index);
+    }
+
+    get canPost() {
+        const { onPost, message } = this.props;
+        return Boolean(onPost && message.turn.state === "done" && answerHtml(message.turn));
+    }
+
+    post(options) {
+        this.props.onPost(answerHtml(this.props.message.turn), options);
     }
 
     get authorName() {

@@ -20,6 +20,8 @@ export class Thread extends Component {
         /** {words, isSaid}: what the conversation was found by, and whether a message has it. */
         search: { type: [Object, { value: null }], optional: true },
         onEdit: Function,
+        /** (record, html, {isNote}); see `Message` */
+        onPost: { type: Function, optional: true },
     };
 
     setup() {
@@ -27,6 +29,7 @@ export class Thread extends Component {
         this.content = useRef("content");
         /** Keys of earlier answers that the person looks at, by the key of the first. */
         this.looked = useState({});
+        this.post = this.post.bind(this);
         this.stick = useStickToBottom(this.scroll, this.content);
         useEffect(
             () => this.stick.toBottom(),
@@ -114,6 +117,14 @@ export class Thread extends Component {
 
     askAnew(message, text, records) {
         this.props.thread.askAnew(message, text, records);
+    }
+
+    get canPost() {
+        return Boolean(this.props.onPost) && this.props.thread.canPost;
+    }
+
+    post(html, options) {
+        this.props.onPost(this.props.thread.record, html, options);
     }
 
     showVersion(turnId) {

@@ -26,6 +26,8 @@ export class WatchedThread extends Reactive {
         this.assistant = conversation.assistant || null;
         this.cloudService = conversation.cloud_service || null;
         this.record = conversation.record || null;
+        /** Whether the person may post on that record in the backend. */
+        this.canPost = conversation.can_post || false;
         /** @type {import("./chat_message").ChatMessage[]} oldest first */
         this.messages = [];
         /** How full the last request to the model was, see ContextUse; null where nobody knows. */
@@ -87,6 +89,7 @@ export class WatchedThread extends Reactive {
             this.assistant = data.assistant;
             this.cloudService = data.cloud_service;
             this.record = data.record;
+            this.canPost = data.can_post;
             this.closed = data.closed;
             this.context = data.context;
             this.mergeLatest(data);

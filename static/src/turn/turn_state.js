@@ -130,6 +130,13 @@ export function turnText(turn) {
         .join("\n\n");
 }
 
+/** @returns {string} HTML of what was said after the last call */
+export function answerHtml(turn) {
+    const last = turn.items.findLastIndex(({ type }) => type === "tool");
+    const blocks = turn.items.slice(last + 1).filter(({ type }) => type === "block");
+    return blocks.map(({ html }) => html).join("");
+}
+
 /** @returns {ToolCall} of an event, or of a call of the history */
 export function toolCall(data) {
     return {

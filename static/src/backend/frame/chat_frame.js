@@ -1,6 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { LazyComponent, loadBundle } from "@web/core/assets";
 import { CHAT_BUNDLE } from "./chat_bundle";
+import { useAnswerPoster } from "./post_answer";
 
 /** The chat, and its outline until its script is there; where it cannot be had, a way to ask for it again. */
 export class ChatFrame extends Component {
@@ -13,8 +14,13 @@ export class ChatFrame extends Component {
 
     setup() {
         this.bundle = CHAT_BUNDLE;
+        this.onPost = useAnswerPoster();
         this.state = useState({ isReady: false, hasFailed: false });
         this.load();
+    }
+
+    get chatProps() {
+        return { ...this.props.chat, onPost: this.onPost };
     }
 
     async load() {
