@@ -131,8 +131,8 @@ class IrActionsServer(models.Model):
                     )
                 )
             check_run_as(action.woow_run_as_id)
-            action._check_placeholders()
             model = self.env[action.model_id.model]
+            check_placeholders(model, action.woow_instruction)
             needed = {"note": "message_post", "activity": "activity_schedule"}
             if not hasattr(model, needed.get(action.woow_answer_to, "search")):
                 raise ValidationError(
@@ -170,27 +170,6 @@ class IrActionsServer(models.Model):
                 raise ValidationError(
                     _("Set both the group to escalate to and the hours until then, or neither.")
                 )
-
-    def _check_placeholders(self):
-        for placeholder, names in placeholders.paths(self.woow_instruction):
-            if self._field_of(names) is None:
-                raise ValidationError(
-                    self.env._(
-                        "“%(placeholder)s” is no field of “%(model)s”. Write {{ object.field }}.",
-                        placeholder=placeholder,
-                        model=self.env[self.model_id.model]._description,
-                    )
-                )
-
-    def _field_of(self, names):
-        """The last field of a path of fields, None if it leads nowhere."""
-        model, field = self.env[self.model_id.model], None
-        for name in names:
-            field = model._fields.get(name) if model is not None else None
-            if field is None or field.type in ("binary", "json", "properties"):
-                return None
-            model = self.env[field.comodel_name] if field.relational else None
-        return field
 
     # ------------------------------------------------------------ run
 
@@ -256,20 +235,12 @@ class IrActionsServer(models.Model):
 
         :param record: with the rights of the run's user, or None
         """
-        is_foreign = False
-
-        def value(names):
-            nonlocal is_foreign
-            field = self._field_of(names)  # of an addon that may be gone
-            is_foreign |= field is not None and field.type not in HARMLESS
-            shown = _value(record, names) if record and field is not None else ""
-            return text.quoted(shown, VALUE_CHARS)
-
-        instruction = placeholders.fill(self.woow_instruction, value)
+        model = self.env[self.model_id.model]
+        instruction, foreign = filled(model, self.woow_instruction, record)
         if instruction == self.woow_instruction:
             return instruction, False
         room = PROMPT_CHARS - len(DATA) - 2
-        return f"{instruction[:room]}\n\n{DATA}", is_foreign
+        return f"{instruction[:room]}\n\n{DATA}", bool(foreign)
 
     # ------------------------------------------------------------ off and on
 
@@ -316,6 +287,48 @@ def check_run_as(user):
                 "Choose an active user that the assistant runs as: neither the public user nor the system."
             )
         )
+
+
+def check_placeholders(model, instruction):
+    """:raises ValidationError: a placeholder is no field of the model"""
+    for placeholder, names in placeholders.paths(instruction):
+        if _field_of(model, names) is None:
+            raise ValidationError(
+                model.env._(
+                    "“%(placeholder)s” is no field of “%(model)s”. Write {{ object.field }}.",
+                    placeholder=placeholder,
+                    model=model._description,
+                )
+            )
+
+
+def filled(model, instruction, record):
+    """Instruction with the values of a record in place of its placeholders, quoted.
+
+    :param record: with the rights of the user who may read it, or None
+    :return: the text, and those of the values that other people may have written
+    """
+    foreign = []
+
+    def value(names):
+        field = _field_of(model, names)  # of an addon that may be gone
+        shown = _value(record, names) if record and field is not None else ""
+        if field is not None and field.type not in HARMLESS:
+            foreign.append(shown)
+        return text.quoted(shown, VALUE_CHARS)
+
+    return placeholders.fill(instruction, value), foreign
+
+
+def _field_of(model, names):
+    """The last field of a path of fields, None if it leads nowhere."""
+    field = None
+    for name in names:
+        field = model._fields.get(name) if model is not None else None
+        if field is None or field.type in ("binary", "json", "properties"):
+            return None
+        model = model.env[field.comodel_name] if field.relational else None
+    return field
 
 
 def _value(record, names):
