@@ -66,6 +66,7 @@
         "views/ir_actions_server_views.xml",
         "views/mail_address_views.xml",
         "views/webhook_views.xml",
+        "views/default_prompt_views.xml",
         "views/ai_usage_views.xml",
         "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",

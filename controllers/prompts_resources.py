@@ -1,4 +1,5 @@
-"""MCP prompts and resources of the servers of a conversation: for slash commands, and for reading along.
+"""MCP prompts and resources of the servers of a conversation: for slash commands, and for reading along; prompts about
+a record.
 
 What there is, a new chat is told, too, which has no conversation before its first message or file.
 """
@@ -11,14 +12,24 @@ from odoo.http import request
 from ..models.conversation.discuss_channel_view import files_of
 from ..runtime.web import prompts_resources
 from ..runtime.web.api_error import ApiError
+from ..services import text
 from ..services.errors import ConfigError
 from ..services.llm import files
 from ..services.mcp.features import uri_template
 from ..tools import db, sentences
-from .chat import READ, ROUTE, assistant_or_404, conversation_or_404, visible_service
+from .chat import (
+    READ,
+    ROUTE,
+    assistant_or_404,
+    conversation_or_404,
+    visible_or_404,
+    visible_service,
+)
 from .dispatcher import body, query_int
 
 CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
+NAME_CHARS = 60  # of a record whose words a prompt holds
+DEFAULT = "woow_paas_platform.default_prompt"
 DELIVERED = "woow_paas_platform.delivered_prompt"
 NEW_CHAT = "/api/ai/assistants/<int:assistant_id>"  # of this assistant; ?cloud_service_id=
 
@@ -140,6 +151,25 @@ class PromptsResourcesController(http.Controller):
         return prompts_resources.single_response(
             query, server, lambda server: server.resource(uri, limit=files.MAX_BYTES), shape
         )
+
+    @http.route(f"{NEW_CHAT}/default-prompts", **READ)
+    def default_prompts(self, assistant_id):
+        """Prompts of administrators for a new chat about a record of the model ?model=."""
+        model = request.httprequest.args.get("model", "")
+        offered = request.env[DEFAULT]._offered(assistant_or_404(assistant_id), model)
+        return {"prompts": [{"id": prompt.id, "name": prompt.name} for prompt in offered]}
+
+    @http.route("/api/ai/default-prompts/<int:prompt_id>/fill", methods=["POST"], **ROUTE)
+    def fill_default_prompt(self, prompt_id):
+        """One of them with the values of a record, to be changed and sent."""
+        prompt = visible_or_404(DEFAULT, prompt_id, request.env._("This prompt does not exist."))
+        sentence = request.env._("This record does not exist.")
+        record = visible_or_404(prompt.model, body("DefaultPromptFill")["res_id"], sentence)
+        content, foreign = prompt._filled(record)
+        # In the message of the user, the words of others stay theirs.
+        name = text.one_line(record.display_name or prompt.name, NAME_CHARS)
+        request.env[DELIVERED]._keep(request.env.uid, name, foreign)
+        return {"content": content}
 
     @http.route([f"{CONVERSATION}/complete", f"{NEW_CHAT}/complete"], methods=["POST"], **ROUTE)
     def complete(self, **where):

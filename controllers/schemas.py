@@ -543,6 +543,8 @@ SCHEMAS = {
     "Records": _object(
         {"records": _list(_object({**RECORD, "label": TEXT, "image": _or_null(TEXT)}))}
     ),
+    "DefaultPrompts": _object({"prompts": _list(NAMED)}),
+    "FilledPrompt": _object({"content": TEXT}),
     "File": _open(FILE),
     "UnsentFile": _object(
         {
@@ -796,6 +798,7 @@ SCHEMAS = {
         },
     ),
     "PromptFill": _object({"server_id": INT, "name": TEXT}, {"arguments": VALUES}),
+    "DefaultPromptFill": _object({"res_id": INT}),
     "ResourceRead": _object({"server_id": INT, "uri": TEXT}),
     "ResourceAttach": _object({"server_id": INT, "uri": TEXT}, {"name": TEXT, "arguments": VALUES}),
     "Completion": _object(

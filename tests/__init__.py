@@ -22,6 +22,7 @@ from . import test_conversation_branch
 from . import test_copies
 from . import test_data
 from . import test_deciders
+from . import test_default_prompts
 from . import test_decisions
 from . import test_discuss
 from . import test_discuss_cards

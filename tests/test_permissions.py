@@ -68,6 +68,7 @@ RIGHTS = {
     "mail_address": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "webhook": (ADMIN, ADMIN, ADMIN, ADMIN),
     "webhook_delivery": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "default_prompt": (INTERNAL, ADMIN, ADMIN, ADMIN),
     "event": (OWN, NOBODY, NOBODY, NOBODY),
     "stop": (ADMIN, NOBODY, NOBODY, NOBODY),
     "call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
@@ -225,6 +226,12 @@ class TestPermissionsOnRecords(People, AiCase):
                 "mail_address", assistant_id=cls.assistant.id, alias_name="ask.me"
             ),
             **cls._webhooks(),
+            "default_prompt": cls._make(
+                "default_prompt",
+                name="Sum up",
+                prompt_text="Sum it up.",
+                model_id=cls.env["ir.model"]._get_id("res.partner"),
+            ),
             "stop": cls._make("ai_turn_stop", turn_id=cls.turn.id),
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),

@@ -76,6 +76,26 @@ QUALIFY = "Read the lead {{ object.name }} and schedule one activity on it: the 
 REPORT = "How many quotations are open, and what is their total? Answer in two sentences."
 
 
+PROMPTS = {  # of the buttons over a lead
+    "default_prompt_lead_state": (
+        {"en_US": "Where do we stand?", "zh_TW": "目前進度", "zh_CN": "目前进展"},
+        {
+            "en_US": "Where do we stand with {{ object.name }}? Three sentences for a colleague who takes over.",
+            "zh_TW": "{{ object.name }} 目前進展如何？請用三句話說明給接手的同事。",
+            "zh_CN": "{{ object.name }} 目前进展如何？请用三句话说明给接手的同事。",
+        },
+    ),
+    "default_prompt_lead_mail": (
+        {"en_US": "Draft a reply", "zh_TW": "草擬回覆", "zh_CN": "草拟回复"},
+        {
+            "en_US": "Draft a short, friendly reply to {{ object.contact_name }} about {{ object.name }}.",
+            "zh_TW": "請草擬一封簡短親切的回覆給 {{ object.contact_name }}，主題是 {{ object.name }}。",
+            "zh_CN": "请草拟一封简短亲切的回复给 {{ object.contact_name }}，主题是 {{ object.name }}。",
+        },
+    ),
+}
+
+
 def demo(name):
     return env.ref(f"woow_paas_platform.{name}", False)  # noqa: F821 of the shell
 
@@ -129,6 +149,23 @@ def make_automation(assistant):
     make("ir.cron", "ir_cron_demo_report", {**report, **timing, "woow_answer_to": "user"})
 
 
+def make_prompts(assistant, wanted):
+    """Default prompts for leads, with translations into the languages of the demo."""
+    lead = env["ir.model"]._get_id("crm.lead")  # noqa: F821
+    for name, texts in PROMPTS.items():
+        if demo(name):
+            continue
+        values = dict(zip(("name", "prompt_text"), (text["en_US"] for text in texts), strict=True))
+        make(
+            "woow_paas_platform.default_prompt",
+            name,
+            {**values, "model_id": lead, "assistant_id": assistant.id},
+        )
+        for field, translations in zip(values, texts, strict=True):
+            said = {lang: text for lang, text in translations.items() if lang in wanted}
+            demo(name).update_field_translations(field, said)
+
+
 wanted = [code for code in variable("LANGUAGES").split(",") if code]
 if missing := set(wanted) - {code for code, _name in env["res.lang"].get_installed()}:  # noqa: F821
     langs = env["res.lang"].with_context(active_test=False).search([("code", "in", [*missing])])  # noqa: F821
@@ -160,8 +197,10 @@ for name, about in ASSISTANTS.items() if provider and has_apps else ():
         for field, texts in IN_CHINESE[name].items():
             texts = {lang: said for lang, said in texts.items() if lang in wanted}
             assistant.update_field_translations(field, texts)
-if (assistant := demo("ai_assistant_sales")) and "base.automation" in env:  # noqa: F821
-    make_automation(assistant)
+if assistant := demo("ai_assistant_sales"):
+    make_prompts(assistant, wanted)
+    if "base.automation" in env:  # noqa: F821
+        make_automation(assistant)
 for name in (*ASSISTANTS, "ai_assistant_demo"):
     if (assistant := demo(name)) and variable("GROUNDED"):
         assistant.is_grounded = True

@@ -3,3 +3,4 @@ from . import ir_actions_server
 from . import mail_address
 from . import webhook
 from . import webhook_delivery
+from . import default_prompt

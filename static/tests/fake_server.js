@@ -107,6 +107,9 @@ export class FakeServer extends FakeConversations {
         if (action === "resources" && method === "GET") {
             return json(this.resources);
         }
+        if (action === "default-prompts") {
+            return json({ prompts: [] });
+        }
         if (action === "records") {
             const words = url.searchParams.get("q").toLowerCase();
             const fits = ({ name }) => name.toLowerCase().includes(words);

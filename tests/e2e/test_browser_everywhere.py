@@ -108,17 +108,29 @@ def test_the_panel_knows_the_record_on_the_screen(odoo, scripted_llm, page_of):
 
 
 @pytest.mark.parametrize("width", [1440, 390], ids=["wide", "phone"])
-def test_an_answer_becomes_a_message_that_its_reader_edits(odoo, scripted_llm, page_of, width):
+def test_from_a_default_prompt_to_a_note(odoo, scripted_llm, page_of, width):
+    """Each text is edited before it is sent: the prompt in the message input, the answer in Odoo's composer."""
     scripted_llm.script(first("Sum it up", {"content": "It is a **good** customer."}))
     (contact,) = odoo.rpc("res.partner", "create", [{"name": "Harbour Office"}])
+    (model,) = odoo.rpc("ir.model", "search", [("model", "=", "res.partner")])
+    text = "Sum it up: {{ object.name }}"
+    prompt = {"name": f"Sum up {width}", "prompt_text": text, "model_id": model}
+    prompts = odoo.rpc("woow_paas_platform.default_prompt", "create", [prompt])
     page = page_of(odoo, "admin", viewport={"width": width, "height": 844})
     page.goto(f"/odoo/res.partner/{contact}")
     expect(page.locator(".o_form_view")).to_be_visible()
     page.locator(".o_ai_chat_systray button").click()
     panel = page.locator(".o_ai_chat_panel")
     expect(panel.locator(".o_ai_chat_about")).to_contain_text("Harbour Office")
-    ask(page, "Sum it up")
+    panel.get_by_role("button", name=f"Sum up {width}").click()
+    box = page.locator(".o_ai_chat_input")
+    expect(box).to_have_value('Sum it up: "Harbour Office"')
+    assert axe.violations(page, ".o_ai_chat_panel") == []
+    page.screenshot(path=E2E_LOGS / f"default_prompt_{width}.png")
+    assert not scripted_llm.requests(), "it was not sent"
+    box.press("Enter")
     answered(page)
+    odoo.rpc("woow_paas_platform.default_prompt", "unlink", prompts)
     for button, send in [("Send as Message", "Send"), ("Log as Note", "Log")]:
         panel.get_by_role("button", name=button).click()
         composer = page.locator(".o_dialog")

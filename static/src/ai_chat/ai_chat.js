@@ -171,6 +171,12 @@ export class AiChat extends Component {
         this.chat.editFailed(message);
     }
 
+    async usePrompt(promptId) {
+        if (await this.chat.usePrompt(promptId)) {
+            this.write();
+        }
+    }
+
     onInput(text) {
         this.chat.setDraft(text);
     }

@@ -345,6 +345,20 @@ export class AiChatStore extends Reactive {
         this.setDraft(draft ? `${text}\n${draft}` : text);
     }
 
+    /**
+     * Puts a default prompt behind what is written.
+     *
+     * @returns {Promise<boolean>} whether it is there
+     */
+    async usePrompt(promptId) {
+        const content = await this.newChat.fill(promptId);
+        if (!content || this.thread) {
+            return false;
+        }
+        this.setDraft(this.draft ? `${this.draft}\n${content}` : content);
+        return true;
+    }
+
     /** Of what is shown. */
     get draft() {
         return this.drafts.get(this.currentId);

@@ -21,6 +21,8 @@ export class NewChat extends Component {
         onLanguage: Function,
         /** Asks a suggested question. */
         onStart: Function,
+        /** Called with the id of a default prompt. */
+        onPrompt: Function,
     };
 
     get hasChoice() {

@@ -23,6 +23,8 @@ export class NewChatState extends Reactive {
         this.fixedService = null;
         /** {model, id, name} of what the chat is about. */
         this.record = null;
+        /** {id, name} of the prompts that fill in the first message, for the record and the assistant. */
+        this.prompts = [];
         this.isStarting = false;
         this.startError = null;
     }
@@ -49,10 +51,35 @@ export class NewChatState extends Reactive {
             this.assistantId = assistantId;
         }
         await this.load();
+        await this.loadPrompts();
     }
 
     choose(assistantId) {
         Object.assign(this, { assistantId, isChosen: true });
+        this.loadPrompts();
+    }
+
+    async loadPrompts() {
+        const { assistantId, record } = this;
+        this.prompts = [];
+        if (!assistantId || !record) {
+            return;
+        }
+        const prompts = await this.api.defaultPrompts(assistantId, record.model).catch(() => []);
+        if (assistantId === this.assistantId && record === this.record) {
+            this.prompts = prompts;
+        }
+    }
+
+    /** @returns {Promise<string>} the first message; empty if it cannot be had, and `startError` says why */
+    async fill(promptId) {
+        this.startError = null;
+        try {
+            return await this.api.fillDefaultPrompt(promptId, this.record);
+        } catch (error) {
+            this.startError = error;
+            return "";
+        }
     }
 
     /** One request at a time. */

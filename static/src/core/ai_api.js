@@ -15,6 +15,18 @@ export class AiApi extends ApiClient {
         return (await this.request("GET", url)).records;
     }
 
+    /** @returns {Promise<{id, name}[]>} of administrators, for a new chat about a record of the model */
+    async defaultPrompts(assistantId, model) {
+        const url = withQuery(`/api/ai/assistants/${assistantId}/default-prompts`, { model });
+        return (await this.request("GET", url)).prompts;
+    }
+
+    /** @returns {Promise<string>} one of them with the values of the record */
+    async fillDefaultPrompt(id, { id: resId }) {
+        const url = `/api/ai/default-prompts/${id}/fill`;
+        return (await this.request("POST", url, { res_id: resId })).content;
+    }
+
     async cloudServices() {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }

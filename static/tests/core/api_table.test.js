@@ -71,6 +71,8 @@ test("each request of the client is one that the API takes", async () => {
     const requests = {
         assistants: [[]],
         records: [[1, "azure"]],
+        defaultPrompts: [[1, "res.partner"]],
+        fillDefaultPrompt: [[3, record]],
         cloudServices: [[]],
         conversations: [[{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }]],
         conversation: [[5, { limit: 5 }]],
