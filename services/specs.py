@@ -277,6 +277,19 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClosingCall:
+    """Call that the host makes with the answer as the last step of a turn, once, and asked about like any other.
+
+    :ivar arguments: without the answer
+    :ivar path: to the argument that takes the answer, such as ``("values", "comment")``
+    """
+
+    tool: ToolSpec
+    arguments: Mapping[str, Any]
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
@@ -301,6 +314,7 @@ class TurnRequest:
     pictures: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict, repr=False)
     # “not from a tool” in the person's language, behind values of answers that no source holds; empty: no check.
     unsupported_sign: str = ""
+    closing: ClosingCall | None = None
     key: str = field(default="", repr=False)  # the turn's among all databases; nobody can guess it
 
 

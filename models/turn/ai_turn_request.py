@@ -154,8 +154,13 @@ class AiTurn(models.Model):
             ),
             pictures=self._pictures_of_calls() if llm.supports_vision else {},
             unsupported_sign=self._unsupported_sign(),
+            closing=self._closing_call(),
             key=self._key(),
         )
+
+    def _closing_call(self):
+        """:return: the `ClosingCall` that is made with the answer, or None; a hook for runs"""
+        return None
 
     def _note_unreviewed(self, tools):
         """Keep, for later turns too, whose definitions the model reads although nobody has accepted them."""

@@ -210,7 +210,12 @@ def post_message(scope, given):
     said = vals.rich(vals.text(given.get("body") or ""))
     if not said and not attached:
         raise invalid("A message needs a body or files.")
+    author = {}
+    if scope.author:
+        author = {"author_id": scope.author.id}
+        record = record.with_context(mail_post_autofollow_author_skip=True)
     record.message_post(
+        **author,
         body=said,
         message_type="comment",
         subtype_xmlid="mail.mt_note" if is_note else "mail.mt_comment",

@@ -12,7 +12,7 @@ import psycopg2
 from odoo.exceptions import AccessError, MissingError, RedirectWarning, UserError
 from odoo.service.model import PG_CONCURRENCY_EXCEPTIONS_TO_RETRY
 
-from ...services import text
+from ...services import const, text
 from ...services.records import actions
 from ...services.records.errors import RecordError, RehearsalDiffers
 from ...services.sentence import _lt
@@ -215,6 +215,8 @@ def _carry_out(env, call):
     turn, name = call.turn_id, call.tool_name
     tool = READS.get(name) or write.TOOLS[name]
     scope = RecordScope(env_of(env, turn), turn._record_access(), turn)
+    if call.call_id.startswith(const.CLOSING):  # the answer itself
+        scope.author = turn.assistant_id.partner_id
     if recorder := rehearsal.current():
         recorder.person = scope.of_person()
     result = tool(scope, call.arguments or {})

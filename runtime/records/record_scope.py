@@ -48,12 +48,14 @@ class RecordScope:
     """
     :param env: the person's, never with sudo
     :param turn: whose call it is, if it is one's
+    :ivar author: contact in whose name messages are posted, None for the person's own
     """
 
     def __init__(self, env, access: Mapping[str, Access], turn=None):
         self.env = env
         self.access = access
         self.turn = turn
+        self.author = None
         self._fields = {}
 
     def of_person(self):

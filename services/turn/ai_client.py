@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .. import events, text
+from .. import const, events, text
 from ..errors import LlmError, LlmProtocolError
 from ..llm import client, files, transcript
 from ..llm.answer import Answer
@@ -92,16 +92,17 @@ class _Turn(Calling, Checking, SummingUp):
         self.reports = Reports(self.journal, self.clock)
 
     async def run(self) -> TurnResult:
+        is_resumed = self.progress.started
         self._begin()
         self.model = await self._open_model(self.llm)
         if ended := await self._compact():
             return ended
         self.tools.take_in(self.progress.messages)
-        if calls := transcript.open_calls(self.progress, self.tools.find):
-            if not await self._run_calls(calls):
-                return self._wait()
-        elif self._is_finished():
-            return TurnResult(state="done", text=self._last_text())
+        calls = transcript.open_calls(self.progress, self.tools.find)
+        if calls and not await self._run_calls(calls):
+            return self._wait()
+        if is_resumed and self._is_finished():
+            return self._finished()
         while not self.stop.is_set():
             if self._must_confirm():
                 return self._wait(confirm=self.progress.round + 1)
@@ -120,11 +121,13 @@ class _Turn(Calling, Checking, SummingUp):
                     _lt("The language model called tools instead of answering. Try again.")
                 )
                 return TurnResult(state="failed", error=error)
+            is_last = not calls
+            calls = calls or self._closing_calls(answer)
             await self._save_answer(answer, calls)
-            if not calls:
-                return TurnResult(state="done", text=answer.text)
-            if not await self._run_calls(calls):
+            if calls and not await self._run_calls(calls):
                 return self._wait()
+            if is_last:
+                return self._finished()
         return TurnResult(state="stopped", text=self._last_text())
 
     def _wait(self, confirm: int = 0) -> TurnResult:
@@ -162,7 +165,14 @@ class _Turn(Calling, Checking, SummingUp):
     def _is_finished(self) -> bool:
         """True if the last step was saved, but not the end of the turn."""
         last = self.progress.messages[-1] if self.progress.messages else {}
+        if last.get("call_id", "").startswith(const.CLOSING):
+            return True
         return last.get("role") == "assistant" and not last.get("tool_calls")
+
+    def _finished(self) -> TurnResult:
+        """End of a turn whose last step is on disk; a Stop during the call with the answer counts."""
+        is_stopped = self.stop.is_set() and "call_id" in self.progress.messages[-1]
+        return TurnResult(state="stopped" if is_stopped else "done", text=self._last_text())
 
     def _last_text(self) -> str:
         answers = (

@@ -2,10 +2,10 @@
 
 import functools
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ... import text
+from ... import const, text
 from ...llm.answer import Answer
 from ...openapi import recall
 from ...records import id_check, repeat_check
@@ -48,6 +48,27 @@ class Calling(Step):
             self.progress.sum_up = True  # it goes round in circles
         return calls
 
+    def _closing_calls(self, answer: Answer) -> list[ToolCall]:
+        """The call that the host makes with the answer, unless it was made: a retry takes over what was."""
+        closing = self.request.closing
+        if closing is None or self._has_closed():
+            return []
+        call = ToolCall(
+            id=f"{const.CLOSING}{uuid.uuid4().hex}",
+            alias=closing.tool.alias,
+            round=self.progress.round + 1,
+            tool=closing.tool,
+            arguments=_with_value(closing.arguments, closing.path, answer.text),
+        )
+        return [call]
+
+    def _has_closed(self) -> bool:
+        return any(
+            message.get("call_id", "").startswith(const.CLOSING)
+            and message["outcome"] in ("ok", "unknown")
+            for message in self.progress.messages
+        )
+
     def _named(self) -> set[str]:
         told = [one for one in self.progress.messages if one["role"] != "assistant"]
         return id_check.known(self.request.system_prompt, self.history, told)
@@ -62,3 +83,13 @@ class Calling(Step):
         return id_check.made_up(arguments, ids) or repeat_check.refusal(
             tool.name, arguments, self.progress.messages
         )
+
+
+def _with_value(arguments: Mapping[str, Any], path: Sequence[str], value: str) -> dict[str, Any]:
+    """
+    >>> _with_value({"id": 5, "values": {}}, ("values", "comment"), "Done.")
+    {'id': 5, 'values': {'comment': 'Done.'}}
+    """
+    name, *rest = path
+    inner = _with_value(arguments.get(name) or {}, rest, value) if rest else value
+    return {**arguments, name: inner}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,15 @@ from services.approval import approval
 from services.errors import LeaseLost
 from services.records import catalog, id_check
 from services.records.errors import ConnectionLost, RecordError, TryAgain, unknown
-from services.specs import CallResult, Limits, ToolCall, TurnResult, Verdict
+from services.specs import (
+    CallResult,
+    ClosingCall,
+    Limits,
+    ToolCall,
+    TurnProgress,
+    TurnResult,
+    Verdict,
+)
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 from services.turn import journal
@@ -656,3 +665,65 @@ def test_a_process_ends_without_the_thread_of_a_call():
     )
     root = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=120)
+
+
+# ------------------------------------------------------------ the call with the answer
+
+CLOSING = ClosingCall(
+    tool=catalog.TOOLS["post_message"].spec,
+    arguments={"model": "res.partner", "id": 1},
+    path=("body",),
+)
+
+
+async def closing(journal, *replies, progress=None):
+    """A turn whose answer is posted; and the bodies that were."""
+    posted = []
+
+    async def post(made):
+        posted.append(made.arguments["body"])
+        return DONE
+
+    journal.records["post_message"] = post
+    async with ScriptedLlm(*replies) as llm:
+        request = replace(request_of(llm, tools=ALL), closing=CLOSING)
+        return await Turn(request, journal=journal, progress=progress).run(), posted
+
+
+async def test_the_host_makes_a_call_with_the_answer_once():
+    done, posted = await closing(MemoryJournal(), Reply("It is sunny."))
+    assert (done.result.state, done.result.text, posted) == (
+        "done",
+        "It is sunny.",
+        ["It is sunny."],
+    )
+    # The process died before the end was on disk: no model is asked again, and nothing is posted.
+    again, posted = await closing(MemoryJournal(), progress=done.progress)
+    assert (again.result.state, again.result.text, posted) == ("done", "It is sunny.", [])
+    # A retry answers anew and takes over what was made.
+    messages = done.progress.messages
+    retry, posted = await closing(
+        MemoryJournal(), Reply("It rains."), progress=TurnProgress(messages=messages)
+    )
+    assert (retry.result.text, posted) == ("It rains.", [])
+
+
+async def test_the_call_with_the_answer_waits_for_its_decision_as_any_other():
+    journal = MemoryJournal({"post_message": Verdict(kind="ask")})
+
+    async def rehearse(made):
+        return None
+
+    journal.records["post_message"] = rehearse
+    async with ScriptedLlm(Reply("It is sunny.")) as llm:
+        request = replace(request_of(llm, tools=ALL), closing=CLOSING)
+        waits = await Turn(request, journal=journal).run()
+    assert waits.result.state == "waiting"
+    allowed, posted = await closing(MemoryJournal(), progress=waits.progress)
+    assert (allowed.result.state, posted) == ("done", ["It is sunny."])
+    denied = MemoryJournal({"post_message": Verdict(kind="deny", reason="No.")})
+    async with ScriptedLlm(Reply("It is sunny.")) as llm:
+        request = replace(request_of(llm, tools=ALL), closing=CLOSING)
+        done = await Turn(request, journal=denied).run()
+    assert (done.result.state, done.result.text) == ("done", "It is sunny.")
+    assert [result.outcome for result in denied.results] == ["denied"]
