@@ -97,6 +97,26 @@ class TestRuns(RunCase):
         self.assertEqual(note.author_id, self.assistant.partner_id)
         self.assertFalse(other.message_ids.filtered(lambda m: "All is well." in m.body))
 
+    def test_an_answer_by_a_call_needs_the_access_of_the_assistant(self):
+        comment, color, signature = (
+            self.env.ref(f"base.field_res_{name}").id
+            for name in ("partner__comment", "partner__color", "users__signature")
+        )
+        put = {"woow_answer_to": "field", "woow_answer_field_id": comment}
+        for values in ({"woow_answer_to": "message"}, put):
+            with self.assertRaisesRegex(ValidationError, "may not do this"):
+                self._action(**values)
+        access = {"model": "res.partner", "can_update": True, "can_message": True}
+        self.assistant.record_access_ids = [Command.create(access)]
+        for wrong in (False, color, signature):
+            with self.assertRaisesRegex(ValidationError, "Choose a text field"):
+                self._action(**{**put, "woow_answer_field_id": wrong})
+        for values in ({"woow_answer_to": "message"}, put):
+            run = self._press(action=self._action(**values))
+            self._start()
+            self._end(run)
+            self.assertIn("could not be put on the record", run.problem)
+
     def test_the_conversation_is_not_listed_unless_its_user_is_notified(self):
         self._press()
         told = self._action(woow_answer_to="user")

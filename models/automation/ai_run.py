@@ -8,9 +8,11 @@ from odoo.exceptions import UserError
 from odoo.fields import Domain
 from odoo.tools import SQL, plaintext2html
 
-from ...services import text
+from ...services import const, text
 from ...services.errors import EngineError
+from ...services.records import catalog
 from ...services.sentence import _lt
+from ...services.specs import ClosingCall
 from ...tools import db, limits, sentences
 from ..base.discuss_channel import readable
 from ..turn.ai_turn import DECISIONS, FINAL_STATES
@@ -38,6 +40,7 @@ NO_ADDRESS = _lt("The mail address was deleted or archived.")
 NOT_DELIVERED = _lt(
     "The answer could not be put on the record: the record was deleted, or the user may not change it."
 )
+NOT_MADE = _lt("The answer was not put on the record: the last call of the conversation says why.")
 
 
 class AiRun(models.Model):
@@ -537,6 +540,11 @@ class AiRun(models.Model):
         if self.address_id:
             self.mail_answer_id = self.address_id._answer(self, html)
         to, record = self.action_id.woow_answer_to, self._record_of(self.user_id)
+        if to in ("message", "field"):
+            calls = self.turn_id._calls_with_taken_over()
+            made = calls.filtered(lambda call: call.call_id.startswith(const.CLOSING))[-1:]
+            reason = NOT_MADE if made else NOT_DELIVERED
+            self.problem = made.outcome != "ok" and reason
         if to not in ("note", "activity"):
             return
         if record is None or not record.has_access("write"):
@@ -553,6 +561,26 @@ class AiRun(models.Model):
                 raise
             _logger.info("The answer of run %s was not delivered.", self.id, exc_info=True)
             self.problem = NOT_DELIVERED
+
+    def _closing_call(self):
+        """The call of a record tool that takes the answer; None if the answer goes elsewhere, or nowhere."""
+        record, action = self._record_of(self.user_id), self.action_id
+        if record is None:
+            return None
+        if action.woow_answer_to == "message":
+            return ClosingCall(
+                tool=catalog.TOOLS["post_message"].spec,
+                arguments={"model": record._name, "id": record.id},
+                path=("body",),
+            )
+        name = action.woow_answer_field_id.name
+        if action.woow_answer_to == "field" and name:
+            return ClosingCall(
+                tool=catalog.TOOLS["update_records"].spec,
+                arguments={"model": record._name, "ids": record.ids, "values": {}},
+                path=("values", name),
+            )
+        return None
 
     def _log_note(self, record, html):
         # sudo: mail.thread - the user may write the record; the author is the assistant, which has no login
@@ -766,3 +794,9 @@ class AiTurn(models.Model):
             "error_code": self.error_code or None,
             "url": f"{self.get_base_url()}/{page}",
         }
+
+    def _closing_call(self):
+        if not self.is_unattended:
+            return super()._closing_call()
+        # sudo: ai_run - the system's row of this turn, read for its next step
+        return self.env["woow_paas_platform.ai_run"].sudo()._of_turn(self)._closing_call()

@@ -13,6 +13,7 @@ ASK = "woow_ask_assistant"
 VALUE_CHARS = 2_000  # characters of one value
 HTML_CHARS = 10 * VALUE_CHARS  # of rich text that are read for one
 MAX_NAMES = 20  # records of a value that holds several
+TEXTS = ("char", "text", "html")
 HARMLESS = ("boolean", "date", "datetime", "float", "integer", "monetary", "selection")
 
 
@@ -42,6 +43,8 @@ class IrActionsServer(models.Model):
         [
             ("none", "Nothing else"),
             ("note", "Log it as a note"),
+            ("message", "Send it to the followers"),
+            ("field", "Write it into a field"),
             ("activity", "Schedule an activity"),
             ("user", "Notify the user"),
         ],
@@ -86,6 +89,13 @@ class IrActionsServer(models.Model):
         help="Neither the user that the action runs as nor the user who triggered it can allow its calls. If there is "
         "nobody else, administrators of AI assistants decide.",
     )
+    woow_answer_field_id = fields.Many2one(
+        "ir.model.fields",
+        "Field for the Answer",
+        ondelete="set null",
+        help="The assistant writes it as its last call, with the access to records that it has, and asks as such a "
+        "call does.",
+    )
     woow_is_off = fields.Boolean(
         "Switched Off",
         copy=False,
@@ -117,6 +127,7 @@ class IrActionsServer(models.Model):
         "woow_instruction",
         "woow_run_as_id",
         "woow_answer_to",
+        "woow_answer_field_id",
     )
     def _check_woow_ask(self):
         _ = self.env._
@@ -133,7 +144,11 @@ class IrActionsServer(models.Model):
             check_run_as(action.woow_run_as_id)
             model = self.env[action.model_id.model]
             check_placeholders(model, action.woow_instruction)
-            needed = {"note": "message_post", "activity": "activity_schedule"}
+            needed = {
+                "note": "message_post",
+                "message": "message_post",
+                "activity": "activity_schedule",
+            }
             if not hasattr(model, needed.get(action.woow_answer_to, "search")):
                 raise ValidationError(
                     _(
@@ -141,6 +156,30 @@ class IrActionsServer(models.Model):
                         model=model._description,
                     )
                 )
+            action._check_closing_call(model)
+
+    def _check_closing_call(self, model):
+        """Refuse an answer by a call that the assistant, as it is set up, may not make."""
+        operation = {"message": "message", "field": "update"}.get(self.woow_answer_to)
+        if not operation:
+            return
+        field = self.woow_answer_field_id
+        if operation == "update" and not (field.model == model._name and field.ttype in TEXTS):
+            raise ValidationError(
+                self.env._(
+                    "Choose a text field of “%(model)s” for the answer.", model=model._description
+                )
+            )
+        # sudo: ai.assistant - its access, for an administrator who uses it here
+        access = self.woow_assistant_id.sudo()._record_access().get(model._name)
+        if not access or operation not in access.operations or field.name in access.hidden:
+            raise ValidationError(
+                self.env._(
+                    "“%(assistant)s” may not do this with “%(model)s”. Allow it on its page Odoo Records.",
+                    assistant=self.woow_assistant_id.name,
+                    model=model._description,
+                )
+            )
 
     @api.constrains(
         "state",

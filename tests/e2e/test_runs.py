@@ -21,7 +21,7 @@ from chat import calls, first, then
 from conftest import E2E_LOGS
 from playwright.sync_api import expect
 from test_crash import LEASE
-from test_records import use_partners
+from test_records import ACCESS, use_partners
 from waiting import eventually
 
 from dev import processes
@@ -331,6 +331,80 @@ def test_a_group_decides_about_the_run_of_somebody_else(odoo, scripted_llm, page
         both = [decide(odoo.session(login)) for login in ("admin", "demo")]
         assert sorted(pool.map(lambda one: one(), both)) == [200, 409]
     eventually(lambda: city(contacts[1]) == "Linz")
+
+
+def test_an_answer_becomes_a_message_and_a_field_by_calls_that_are_decided(odoo, scripted_llm):
+    lines = use_partners(odoo, can_update=True, can_message=True)
+    scripted_llm.script(
+        first("Answer them", {"content": "We **thank** you."}),
+        first("Sum it up", {"content": "A good customer."}),
+    )
+    asked = "<p>Please send me your offer for thirty chairs soon.</p>"
+    (contact,) = odoo.rpc("res.partner", "create", [{"name": "Zebra Works", "comment": asked}])
+    (field,) = odoo.rpc(
+        "ir.model.fields", "search", [("model", "=", "res.partner"), ("name", "=", "comment")]
+    )
+    about = [("model", "=", "res.partner"), ("res_id", "=", contact), ("body", "like", "thank")]
+    on = {"active_model": "res.partner", "active_ids": [contact]}
+
+    def asks(action):
+        """The question of the action's run, which is its last call."""
+        odoo.rpc(ACTIONS, "run", [action], context=on)
+
+        def found():
+            runs = odoo.rpc(
+                RUNS, "search_read", [("action_id", "=", action)], ["channel_id", "turn_id"]
+            )
+            path = f"/api/ai/conversations/{runs[0]['channel_id'][0]}" if runs[0]["turn_id"] else ""
+            turn = path and odoo.session("admin").get(path).json()["turn"]
+            waits = turn and turn.get("waiting_for")
+            return waits and (turn["id"], waits[0])
+
+        return eventually(found)
+
+    def decides(turn, question, decision):
+        path, key = f"/api/ai/turns/{turn}/decision", question["id"]
+        body = {"id": key, "decision": decision, "shown": {key: question["review_hash"]}}
+        answer = odoo.session("admin").post(path, json=body)
+        assert answer.is_success, answer.text
+
+    # What the contact has written is foreign, so that nothing is granted for good.
+    instruction = "Answer them: {{ object.comment }}"
+    answers = an_action(odoo, name="Answer", woow_instruction=instruction, woow_answer_to="message")
+    turn, question = asks(answers)
+    assert question["choices"] == ["approve_once", "deny"]
+    assert not odoo.rpc("mail.message", "search_count", about)
+    decides(turn, question, "approve_once")
+    assert ended(odoo, answers, "done")["problem"] is False
+    (message,) = odoo.rpc("mail.message", "search_read", about, ["body", "author_id", "subtype_id"])
+    assert "<strong>thank</strong>" in message["body"]
+    assistant = odoo.rpc("ai.assistant", "search_read", [], ["partner_id"], limit=1, order="id")
+    assert message["author_id"][0] == assistant[0]["partner_id"][0]
+    assert message["subtype_id"][1] == "Discussions"
+
+    sums = an_action(
+        odoo,
+        name="Sum up",
+        woow_instruction="Sum it up.",
+        woow_answer_to="field",
+        woow_answer_field_id=field,
+    )
+    turn, question = asks(sums)
+    assert "offer for thirty chairs" in str(question["rehearsal"])
+    assert "A good customer." in str(question["rehearsal"])
+    decides(turn, question, "deny")
+    assert "was not put on the record" in ended(odoo, sums, "done")["problem"]
+    assert "thirty chairs" in odoo.rpc("res.partner", "read", [contact], ["comment"])[0]["comment"]
+    (later,) = odoo.rpc("res.partner", "create", [{"name": "Zebra Farm"}])
+    on["active_ids"] = [later]
+    decides(*asks(sums), "approve_once")
+    eventually(
+        lambda: (
+            "A good customer."
+            in str(odoo.rpc("res.partner", "read", [later], ["comment"])[0]["comment"])
+        )
+    )
+    odoo.rpc(ACCESS, "unlink", lines)
 
 
 @pytest.fixture(scope="module")
