@@ -16,7 +16,7 @@ class DefaultPrompt(models.Model):
 
     name = fields.Char("Button", required=True, translate=True)
     prompt_text = fields.Text(
-        "Prompt",
+        "Message",
         required=True,
         translate=True,
         help="Put into the message input, to be edited and sent. {{ object.field }} stands for a value of the record, "

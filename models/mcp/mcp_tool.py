@@ -137,7 +137,7 @@ class McpTool(models.Model):
     )
     my_policy = fields.Char("My Own Rule", compute="_compute_my_policy", exportable=False)
     policy_now = fields.Selection(
-        [("auto", "Runs"), ("ask", "Asks first"), ("never", "Never runs")],
+        [("auto", "Runs directly"), ("ask", "Asks first"), ("never", "Never runs")],
         "When Called",
         compute="_compute_policy_now",
         help="What becomes of a call where no rule of an assistant or a user says otherwise.",
