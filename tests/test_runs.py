@@ -321,6 +321,31 @@ class TestRuns(RunCase):
         run.channel_id.unlink()
         self.assertEqual((run.state, bool(run.ended_at)), ("stopped", True))
 
+    def test_the_form_tells_the_answer_and_what_was_changed(self):
+        run = self._press()
+        self._start()
+        secret = self.env["res.partner"].create({"name": "Theirs", "company_id": self._elsewhere()})
+        rows = [{"id": one.id} for one in self.contact | secret] + [{"id": self.contact.id}]
+        self.env["woow_paas_platform.tool_call"].create(
+            {
+                "turn_id": run.turn_id.id,
+                "call_id": "c1",
+                "tool_name": "update_records",
+                "records": "write",
+                "outcome": "ok",
+                "result": {"records": {"model": "res.partner", "rows": rows}},
+            }
+        )
+        self._end(run)
+        own, of_admin = run.with_user(self.internal), run.with_user(self.admin)
+        link = f'<a href="/odoo/res.partner/{self.contact.id}">Acme Corp</a>'
+        self.assertEqual(own.changed, link)
+        self.assertIn("<p>All is well.</p>", own.answer)
+        self.assertFalse(of_admin.answer)
+
+    def _elsewhere(self):
+        return self.env["res.company"].create({"name": "Elsewhere"}).id
+
     def test_strangers_neither_see_nor_move_a_run(self):
         run = self._press()
         stranger = new_test_user(self.env, "ai_other", groups="base.group_user")

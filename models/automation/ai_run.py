@@ -21,6 +21,7 @@ from ..turn.question import Question
 _logger = logging.getLogger(__name__)
 
 NAME_CHARS = 60  # of a record's name in the name of a conversation
+MAX_CHANGED = 50  # records that a run links to
 MAX_DEPTH = 3  # runs of which each was started by what the one before it has changed
 FAILURES_IN_A_ROW = 5  # after which an action is switched off
 START_BATCH = 50  # runs that one look of the cron starts
@@ -142,6 +143,10 @@ class AiRun(models.Model):
     error_sentence = fields.Char(related="turn_id.error_sentence")
     call_ids = fields.One2many(related="turn_id.call_ids")
     call_count = fields.Integer(related="turn_id.call_count")
+    answer = fields.Html(
+        "Answer Text", compute="_compute_outcome", help="Shown to the user of the run."
+    )
+    changed = fields.Html("Changed Records", compute="_compute_outcome")
     tokens = fields.Integer(related="turn_id.tokens")
     duration_ms = fields.Integer(related="turn_id.duration_ms")
     ended_at = fields.Datetime(readonly=True)
@@ -180,6 +185,23 @@ class AiRun(models.Model):
         for run in self:
             turn = run.turn_id
             run.decider_ids = turn._deciders() if turn.state == "waiting" else False
+
+    @api.depends("turn_id.answer_message_id", "turn_id.call_ids.outcome")
+    @api.depends_context("uid")
+    def _compute_outcome(self):
+        """The answer is part of the conversation, which is its user's; records are for those who may read them."""
+        user = self.env.user
+        for run in self:
+            # sudo: ai_turn - of a run that the user may read
+            turn = run.sudo().turn_id
+            run.answer = turn.answer_message_id.body if run.user_id == user else False
+            records = turn.call_ids._changed_records(user)[:MAX_CHANGED]
+            links = (
+                Markup('<a href="/odoo/%s/%s">%s</a>')
+                % (one._name, one.id, text.one_line(one.display_name or "", NAME_CHARS))
+                for one in records
+            )
+            run.changed = Markup(", ").join(links) or False
 
     def _record_of(self, user):
         """The record of the run with this user's rights; None if there is none, or it is not theirs to read."""

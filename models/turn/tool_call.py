@@ -1320,6 +1320,17 @@ class ToolCall(models.Model):
             arguments=self._changed_arguments(),
         )
 
+    def _changed_records(self, user):
+        """Records that these calls have changed and a user may read, in their order, each once."""
+        found = {}
+        for call in self.filtered(lambda call: call.records == "write" and call.outcome == "ok"):
+            told = call.result.get("records") if isinstance(call.result, dict) else None
+            for row in (told or {}).get("rows") or ():
+                record = readable(user, told.get("model"), row.get("id"))
+                if record is not None:
+                    found[record] = None
+        return list(found)
+
     def _api_format(self):
         """One entry of a message's ``turn.tool_calls``, see docs/api.md."""
         event = self._result_event()
