@@ -9,6 +9,7 @@ from odoo.modules.registry import Registry
 from odoo.tests import BaseCase, get_db_name, new_test_user
 
 from ..models.turn.question import Question
+from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import ServerSpec, ToolCall, TurnProgress
@@ -28,6 +29,8 @@ class RaceCase(BaseCase):
         super().setUpClass()
         cls.dbname = get_db_name()
         cls.store = OdooStore(cls.dbname)
+        # A stream of an earlier test has made this process listen; it would run what is committed here.
+        cls.enterClassContext(patch.object(process, "runs_turns", lambda: False))
         with cls._transaction() as env:
             cls._make(env(context={"woow_no_sync": True}))
         cls.addClassCleanup(cls._unmake)
