@@ -340,8 +340,8 @@ class TestRuns(RunCase):
         own, of_admin = run.with_user(self.internal), run.with_user(self.admin)
         link = f'<a href="/odoo/res.partner/{self.contact.id}">Acme Corp</a>'
         self.assertEqual(own.changed, link)
-        self.assertIn("<p>All is well.</p>", own.answer)
-        self.assertFalse(of_admin.answer)
+        self.assertIn("<p>All is well.</p>", own.answer_html)
+        self.assertFalse(of_admin.answer_html)
 
     def _elsewhere(self):
         return self.env["res.company"].create({"name": "Elsewhere"}).id

@@ -143,7 +143,7 @@ class AiRun(models.Model):
     error_sentence = fields.Char(related="turn_id.error_sentence")
     call_ids = fields.One2many(related="turn_id.call_ids")
     call_count = fields.Integer(related="turn_id.call_count")
-    answer = fields.Html(
+    answer_html = fields.Html(
         "Answer Text", compute="_compute_outcome", help="Shown to the user of the run."
     )
     changed = fields.Html("Changed Records", compute="_compute_outcome")
@@ -194,7 +194,7 @@ class AiRun(models.Model):
         for run in self:
             # sudo: ai_turn - of a run that the user may read
             turn = run.sudo().turn_id
-            run.answer = turn.answer_message_id.body if run.user_id == user else False
+            run.answer_html = turn.answer_message_id.body if run.user_id == user else False
             records = turn.call_ids._changed_records(user)[:MAX_CHANGED]
             links = (
                 Markup('<a href="/odoo/%s/%s">%s</a>')
