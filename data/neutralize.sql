@@ -20,8 +20,12 @@ DELETE FROM woow_paas_platform_mcp_sign_in;
 UPDATE woow_paas_platform_call_question
    SET content_encrypted = NULL, action = COALESCE(action, 'cancel');
 
--- the original delivers its messages
-DELETE FROM woow_paas_platform_webhook_delivery WHERE state = 'pending';
+-- the original delivers its messages; a backup of an older version has none
+DO $$ BEGIN
+    IF to_regclass('woow_paas_platform_webhook_delivery') IS NOT NULL THEN
+        DELETE FROM woow_paas_platform_webhook_delivery WHERE state = 'pending';
+    END IF;
+END $$;
 
 -- calls and turns that are under way go on in the original only
 UPDATE woow_paas_platform_tool_call
