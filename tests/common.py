@@ -164,8 +164,7 @@ class OperatorFile:
         options = replace(settings.get(), mcp_servers_file=str(self.path))
         self.enterContext(patch.object(settings, "get", lambda: options))
         self.enterContext(patch.object(server_files, "_known", server_files._Known()))
-        self.enterContext(patch.object(server_files, "_copy", lambda: folder / "copy.last"))
-        self.enterContext(patch.object(server_files, "_request", lambda: folder / "reload"))
+        self.enterContext(patch.object(server_files, "config", {"data_dir": str(folder)}))
         self.Server = self.env["woow_paas_platform.mcp_server"].with_context(
             active_test=False, woow_no_sync=True
         )

@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from unittest.mock import patch
 
 from odoo.exceptions import AccessError
@@ -7,7 +8,7 @@ from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
 from ..services.errors import ConfigError
-from ..tools import server_files
+from ..tools import server_files, settings
 from .common import AiCase, OperatorFile
 
 STDIO = """
@@ -91,6 +92,20 @@ class TestServerFile(OperatorFile, AiCase):
         self.assertIn("line 1", settings_of_admin.woow_file_problem)
         with patch.object(server_files, "_known", server_files._Known()):  # another process starts
             self.assertEqual(server._server_spec().command, ("cat",))
+
+    @mute_logger(*LOGGERS)
+    def test_the_file_of_another_odoo_in_the_data_directory_counts_for_nothing(self):
+        server = self._apply(STDIO)
+        other = self.path.with_name("other.toml")
+        other.write_text("[mcp]\n")
+        options = replace(settings.get(), mcp_servers_file=str(other))
+        with (
+            patch.object(settings, "get", lambda: options),
+            patch.object(server_files, "_known", server_files._Known()),
+        ):
+            self.assertFalse(server_files.current().servers)
+        self._apply("[mcp\n")
+        self.assertTrue(server.active)
 
     def _restart(self):
         """Another process of this data directory starts."""

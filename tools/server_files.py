@@ -5,6 +5,7 @@ Commands, environments and headers of its servers live here and in the file only
 """
 
 import contextlib
+import hashlib
 import logging
 import os
 import threading
@@ -17,6 +18,9 @@ from ..services.catalog import server_file_reader
 from ..services.catalog.server_file import ServerFile
 from ..services.errors import SecretKeyInvalid, SecretUnreadable
 from . import settings, vault
+
+# Copies of earlier versions: of one file for all Odoos of a data directory, and in plain text.
+EARLIER = ("woow_ai_mcp_servers.last", "woow_ai_mcp_servers.toml")
 
 _logger = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -105,7 +109,9 @@ def _read(source: Path, *, is_first: bool) -> None:
 
 
 def _copy() -> Path:
-    return Path(config["data_dir"]) / "woow_ai_mcp_servers.last"
+    """Path of the copy of this file; Odoos that share a data directory may each have a file of their own."""
+    mark = hashlib.sha256(str(path()).encode()).hexdigest()[:12]
+    return Path(config["data_dir"]) / f"woow_ai_mcp_servers.{mark}.last"
 
 
 def _keep(content: ServerFile, *, is_first: bool) -> None:
@@ -122,13 +128,13 @@ def _keep(content: ServerFile, *, is_first: bool) -> None:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(vault.encrypt(content.to_json()))
         draft.replace(copy)
-        copy.with_suffix(".toml").unlink(
-            missing_ok=True
-        )  # a copy in plain text of earlier versions
+        for name in EARLIER:
+            copy.with_name(name).unlink(missing_ok=True)
 
 
 def _last_good() -> ServerFile | None:
     """The last good state that a process of this data directory has read, None if there is none that can be read."""
-    with contextlib.suppress(OSError, SecretUnreadable, ValueError):
-        return ServerFile.from_json(vault.decrypt(_copy().read_text("utf-8")))
+    for copy in (_copy(), _copy().with_name(EARLIER[0])):
+        with contextlib.suppress(OSError, SecretUnreadable, ValueError):
+            return ServerFile.from_json(vault.decrypt(copy.read_text("utf-8")))
     return None
