@@ -7,6 +7,7 @@ from typing import Any
 
 from ...semaphore import FairSemaphore
 from ..interrupt import Interrupt, Interrupted
+from ..ports import StoreGone
 
 NOBODY = 0  # whose work is for many: each kind of it has a share of its own
 
@@ -37,6 +38,7 @@ class FairLine:
 
         :param interrupt: ends the wait for a thread, and in the end the one for the method
         :raises Interrupted: it was not called, or has begun and goes on alone
+        :raises StoreGone: it was not called, since its threads were given back meanwhile
         """
         holder = method if person == NOBODY else person
         if interrupt is None:
@@ -48,6 +50,9 @@ class FairLine:
         try:
             loop = asyncio.get_running_loop()
             running = loop.run_in_executor(self.executor, method, *args)
+        except RuntimeError as shut_down:
+            self._places.release(holder)
+            raise StoreGone from shut_down
         except BaseException:
             self._places.release(holder)
             raise
