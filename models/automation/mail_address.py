@@ -142,15 +142,13 @@ class MailAddress(models.Model):
         }
         references = _references_of(mail)
         earlier = self._earlier(vals, references)
+        if problem := problem or self._rate_problem(vals, earlier):
+            self._refuse(vals, problem)  # nothing else of it is read
+            return
         files = [(file.fname, _bytes(file.content)) for file in mail.get("attachments") or ()]
         files = [(name, content) for name, content in files if content and name != ORIGINAL]
         said = letter.read(message)
-        problem = (
-            problem
-            or self._rate_problem(vals, earlier)
-            or self._content_problem(said, files, subject)
-        )
-        if problem:
+        if problem := self._content_problem(said, files, subject):
             self._refuse(vals, problem)
             return
         vals["mail"] = {
