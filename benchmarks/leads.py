@@ -5,20 +5,16 @@ with its examples, or with ``OPENAI_BASE_URL``, ``OPENAI_MODEL`` and ``OPENAI_AP
 seed; the run is stopped. Argument: number of leads (10).
 """
 
-import contextlib
 import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 
-from dev.checks import testbed
 from dev.checks.testbed import OdooServer
-from dev.servers import addon
-from dev.servers.instance import Instance
 
 from .interval import rate
-from .records.models import Llm, the_model
+from .records import database
+from .records.models import the_model
 
 LEADS = 10
 SEED = 20_261_128
@@ -80,33 +76,13 @@ def report(odoo: OdooServer, count: int) -> int:
     return found[True]
 
 
-@contextlib.contextmanager
-def demo(llm: Llm) -> Iterator[OdooServer]:
-    """An Odoo with the demo's assistants, its rule and this model."""
-    facts = {
-        "WOOW_AI_DEMO_LLM_URL": llm.base_url,
-        "WOOW_AI_DEMO_LLM_MODEL": llm.model,
-        "WOOW_AI_DEMO_LLM_KEY": llm.key,
-        "WOOW_AI_EGRESS_ALLOW": testbed.LOOPBACK,
-    }
-    base = testbed.template()
-    with testbed.running_postgres(base):
-        made = Instance(base.name, "woow_bench_leads", throw_away=True)
-        made.postgres = base.postgres
-        made.write_config()
-        addon.bring_up_to_date(made, made.postgres.environment, APPS)
-        odoo = OdooServer(made, "bench_leads_run", environment=facts)
-        addon.refresh_demo(odoo.instance, {**made.postgres.environment, **facts})
-        odoo.start()
-        try:
-            yield odoo
-        finally:
-            odoo.stop()
-
-
 def main(arguments: list[str]) -> int:
     count = int(arguments[0]) if arguments else LEADS
-    with the_model(with_examples=True) as llm, demo(llm) as odoo:
+    with (
+        the_model(with_examples=True) as llm,
+        database.source("woow_bench_leads", APPS) as made,
+        database.demo(made, "bench_leads_run", llm) as odoo,
+    ):
         report(odoo, count)
     return 0
 

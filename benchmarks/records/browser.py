@@ -16,16 +16,14 @@ from typing import Any
 
 from playwright.sync_api import Error, Locator, Page, sync_playwright
 
-from dev.checks import testbed
 from dev.checks.testbed import OdooServer
 from dev.paths import LOGS
-from dev.servers import addon
 from dev.setup import chromium
 
 from ..interval import rate
 from . import database
 from .judge import numbers
-from .models import Llm, the_model
+from .models import the_model
 from .questions import BUILDING, PUBLISHED, TASKS
 
 SEEDS = 10
@@ -202,30 +200,16 @@ def pages(odoo: OdooServer) -> Iterator[dict[str, Page]]:
         browser.close()
 
 
-@contextlib.contextmanager
-def demo(llm: Llm) -> Iterator[OdooServer]:
-    """An Odoo with the demo's assistants and this model."""
-    facts = {
-        "WOOW_AI_DEMO_LLM_URL": llm.base_url,
-        "WOOW_AI_DEMO_LLM_MODEL": llm.model,
-        "WOOW_AI_DEMO_LLM_KEY": llm.key,
-        "WOOW_AI_EGRESS_ALLOW": testbed.LOOPBACK,
-    }
-    with database.source() as made:
-        odoo = testbed.OdooServer(made, "bench_browser", environment=facts)
-        addon.refresh_demo(odoo.instance, {**made.postgres.environment, **facts})
-        odoo.start()
-        try:
-            yield odoo
-        finally:
-            odoo.stop()
-
-
 def run(arguments: list[str]) -> None:
     (count,) = [int(one) for one in arguments if one.isdecimal()] or [SEEDS]
     ranges = {"building": BUILDING[:count], "published": PUBLISHED[:count]}
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with the_model() as llm, demo(llm) as odoo, pages(odoo) as opened:
+    with (
+        the_model() as llm,
+        database.source() as made,
+        database.demo(made, "bench_browser", llm) as odoo,
+        pages(odoo) as opened,
+    ):
         for name in [one for one in ranges if one in arguments] or list(ranges):
             right: Counter[str] = Counter()
             for seed in ranges[name]:

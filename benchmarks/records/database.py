@@ -1,11 +1,13 @@
 """Odoo with CRM, Sales and their demo data: one database, made once, of which each side gets a copy."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dev.checks import testbed
 from dev.servers import addon
 from dev.servers.instance import Instance
+
+from .models import Llm
 
 APPS = ("crm", "sale_management")
 MODELS = ("res.partner", "crm.lead", "crm.stage", "sale.order", "sale.order.line")
@@ -17,14 +19,32 @@ PROMPT = "You are the assistant of a salesperson. Answer briefly, in the languag
 
 
 @contextlib.contextmanager
-def source() -> Iterator[Instance]:
+def source(name: str = "woow_bench_records", apps: Sequence[str] = APPS) -> Iterator[Instance]:
     base = testbed.template()
     with testbed.running_postgres(base):
-        made = Instance(base.name, "woow_bench_records", throw_away=True)
+        made = Instance(base.name, name, throw_away=True)
         made.postgres = base.postgres
         made.write_config()
-        addon.bring_up_to_date(made, made.postgres.environment, APPS)
+        addon.bring_up_to_date(made, made.postgres.environment, apps)
         yield made
+
+
+@contextlib.contextmanager
+def demo(made: Instance, name: str, llm: Llm) -> Iterator[testbed.OdooServer]:
+    """An Odoo with a fresh copy, the demo's assistants and this model."""
+    facts = {
+        "WOOW_AI_DEMO_LLM_URL": llm.base_url,
+        "WOOW_AI_DEMO_LLM_MODEL": llm.model,
+        "WOOW_AI_DEMO_LLM_KEY": llm.key,
+        "WOOW_AI_EGRESS_ALLOW": testbed.LOOPBACK,
+    }
+    odoo = testbed.OdooServer(made, name, environment=facts)
+    addon.refresh_demo(odoo.instance, {**made.postgres.environment, **facts})
+    odoo.start()
+    try:
+        yield odoo
+    finally:
+        odoo.stop()
 
 
 @contextlib.contextmanager
