@@ -1,9 +1,11 @@
 """Questions of people beside runs of server actions, and without them: ``make bench-runs``.
 
-A real Odoo with two workers and a scripted model that takes its time. Twenty people ask one question after the other;
-measured is how long each waits until a runner has claimed it. Argument: seconds of each half (60).
+A real Odoo with two workers and a scripted model that takes its time. Twenty people ask, read the answer for a while
+and ask again; measured is how long each waits until a runner has claimed the question. Argument: seconds of each half
+(60).
 """
 
+import random
 import statistics
 import sys
 import threading
@@ -17,6 +19,7 @@ from .recall import percentile
 
 PEOPLE = 20
 SECONDS = 60.0
+READING = (3.0, 9.0)  # s between an answer and the next question, drawn for each
 RUNS_A_MINUTE = 100
 BATCH = 5  # runs that one trigger starts
 ANSWER = Reply("word " * 20, gap=0.05)  # 1 s
@@ -37,7 +40,8 @@ def report(odoo, llm) -> None:
 
     def trigger():
         nonlocal triggered
-        while not over.wait(60 * BATCH / RUNS_A_MINUTE):
+        begun = time.monotonic()
+        while not over.wait(max(0.0, begun + triggered * 60 / RUNS_A_MINUTE - time.monotonic())):
             names = [{"name": f"Bench {triggered + one}"} for one in range(BATCH)]
             contacts = odoo.rpc("res.partner", "create", names)
             on = {"active_model": "res.partner", "active_ids": contacts}
@@ -89,14 +93,18 @@ def _claims(people) -> list[float]:
     """Seconds until a runner has claimed each question that these people ask meanwhile."""
     until, found = time.monotonic() + SECONDS, []
 
-    def live(person):
+    def live(person, chance):
         while time.monotonic() < until:
+            time.sleep(chance.uniform(*READING))
             asked = time.monotonic()
             for when, event in person.events(person.ask()):
                 if event["type"] == "state" and event["state"] == "running":
                     found.append(when - asked)
 
-    threads = [threading.Thread(target=live, args=(person,)) for person in people]
+    chances = [random.Random(number) for number in range(len(people))]
+    threads = [
+        threading.Thread(target=live, args=each) for each in zip(people, chances, strict=True)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

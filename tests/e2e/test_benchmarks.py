@@ -36,7 +36,7 @@ SMALL = {
         "PROCESSES": (1,),
         "KINDS": {"a model that answers at once": (0, 24)},
     },
-    runs: {"PEOPLE": 2, "SECONDS": 2.0, "RUNS_A_MINUTE": 300},
+    runs: {"PEOPLE": 2, "SECONDS": 2.0, "READING": (0.0, 0.1), "RUNS_A_MINUTE": 300},
     chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
     shares: {"ASKED": 2, "TURNS": 12, "OPEN": 24, "UNREAD": 12, "MESSAGES": 400},
     fleet_bed: {"TENANTS": 3, "LOOKS": 1},
