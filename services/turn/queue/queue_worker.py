@@ -137,20 +137,24 @@ class QueueWorker:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
             await _is_set_within(pause, self.wakeup)
 
+    async def _return_doubtful(self) -> None:
+        """Give back turns that this process may have claimed without being told of them."""
+        if self._is_doubtful:
+            await self._once(self.store.release, self._runner.id, sorted(self.running))
+            self._is_doubtful = False
+
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name, self._is_doubtful) as slots:
             if self._runner.is_stopping:
                 return
-            if self._is_doubtful:  # it may have taken turns that this process was never told of
-                await self._once(self.store.release, self._runner.id, sorted(self.running))
-                self._is_doubtful = False
+            await self._return_doubtful()
             if not slots or self._runner.is_stopping:
                 return
             self._is_doubtful = True
             claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
-            self._is_doubtful = False
             if self._runner.is_stopping:  # `drain` gives them back
                 return
+            self._is_doubtful = False
             metrics.add("claims", len(claims))
             for claim in claims:
                 self._begin(claim)
@@ -248,6 +252,8 @@ class QueueWorker:
         until = self._runner.clock() + timeout
         if self._claiming:
             await asyncio.wait([self._claiming], timeout=timeout)
+        with contextlib.suppress(Exception):  # else they are given back with all others
+            await self._return_doubtful()
         tasks = [running.task for running in self.running.values() if running.task]
         if tasks:
             left = max(0.0, until - self._runner.clock())

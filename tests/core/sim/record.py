@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from services.testing import model_store
 from services.turn.queue.queue_worker import GIVING_BACK
 
+WATCH = 1.0  # s between two looks at what is held
 NEWS = 6.0  # s in which a runner hears from its heartbeat, or looks for what it was not told of
 SOON = 0.5  # s between two tries, with their ways
 DENIED = {"shown": "denied"}  # instead of a rehearsal
@@ -70,7 +71,9 @@ class Record:
 
     def is_troubled(self, database, since, with_locks=True):
         """Whether something was in the way since then."""
-        troubles = self.troubles + self.locks if with_locks else self.troubles
+        # A lock may be gone when what it has held is seen first.
+        locks = [(begin, end + WATCH) for begin, end in self.locks] if with_locks else []
+        troubles = self.troubles + locks
         return any(end > since for begin, end in troubles if begin <= self.now) or any(
             when >= since for when, name in self.losses if name == database.name
         )

@@ -14,11 +14,10 @@ from .database import Database
 from .fate import HORIZON
 from .machine import lent_to
 from .process import Process
-from .record import SLOWEST, Record
+from .record import SLOWEST, WATCH, Record
 from .triggers import Triggers
 from .wire import Outage
 
-WATCH = 1.0  # s between two looks at what is held
 END_TIMEOUT = 400.0  # s after which every turn must have ended
 
 
