@@ -218,6 +218,41 @@ class TestTaint(TurnByHandCase):
                 self.forecast.annotations = annotations
                 self.assertEqual(self._kind(arguments, round_=round_), kind)
 
+    def test_what_the_server_listed_carries_nothing_to_it(self):
+        self._read('{"storms": ["Big Ann", "evil.example", "The code of Ann is Sesame"]}')
+        self.forecast.annotations = OUTSIDE
+        for round_, (city, kind) in enumerate(
+            (
+                ("Big Ann", "run"),
+                ("evil.example", "ask"),
+                ("Sesame", "ask"),
+                ("The code of Ann is Sesame", "ask"),
+            ),
+            2,
+        ):
+            with self.subTest(city=city):
+                self.assertEqual(self._kind({"city": city}, round_=round_), kind)
+        with self.subTest("with an effect"):
+            self.forecast.annotations = ADDS
+            self.assertEqual(self._kind({"city": "Big Ann"}, round_=6), "ask")
+
+    def test_what_one_server_listed_is_not_anothers(self):
+        self._begin()
+        self._finish_turn()
+        self.turn = self._ask(self.member, service=self.service).sudo()
+        self._read('{"storms": ["Big Ann"]}')
+        (self.forecast + self.run_flow).annotations = OUTSIDE
+        self.run_flow.approval_policy = "auto"
+        self.run_flow.server_id.trust_level = "full"
+        self.assertEqual(self._kind({"city": "Big Ann"}), "run")
+        self.assertEqual(self._kind({"flow": "Big Ann"}, self.run_flow, round_=3), "ask")
+
+    def test_what_another_address_listed_is_not_the_servers(self):
+        self._read('{"storms": ["Big Ann"]}')
+        self.forecast.annotations = OUTSIDE
+        self.server.url = "https://elsewhere.example/mcp"
+        self.assertEqual(self._kind({"city": "Big Ann"}), "ask")
+
     def test_a_read_that_was_allowed_is_not_asked_about_again(self):
         self._read()
         self.forecast.annotations = OUTSIDE

@@ -469,12 +469,34 @@ class ToolCall(models.Model):
         """:return: `services.approval.approval.Taint`"""
         if not self._foreign_sources(limit=1) and not self._turn_with_unreviewed():
             return approval.CLEAN
-        said = self.turn_id._said()
+        arguments, said, schema = self.arguments or {}, self.turn_id._said(), self._input_schema()
         return approval.Taint(
             is_foreign=True,
-            is_said=taint.is_said(self.arguments or {}, said, self._input_schema()),
+            is_said=taint.is_said(arguments, said, schema, self._listed_names()),
             is_allowed=self._was_allowed_before(),
             is_exempt=self.tool_id.sudo().is_exempt,  # sudo: mcp_tool - an administrator's word
+        )
+
+    def _listed_names(self):
+        """Names that the server of the call has listed in this conversation, see `services.approval.taint.listed_names`.
+
+        A tool that has another definition or address by now has listed nothing.
+        """
+        turn, server = self.turn_id, self.tool_id.server_id
+        if not (server and hints.read(self._annotations()).read_only):
+            return frozenset()
+        answered = [
+            ("outcome", "=", "ok"),
+            ("user_id", "=", turn.user_id.id),
+            ("id", "!=", self.id),
+        ]
+        there = [
+            ("turn_id.channel_id", "=", turn.channel_id.id),
+            ("tool_id.server_id", "=", server.id),
+        ]
+        calls = self.search([*there, *answered], order="id DESC", limit=MAX_SOURCES)
+        return taint.listed_names(
+            call.llm_text or "" for call in calls if call.definition == call._definition_now()
         )
 
     def _foreign_sources(self, limit=None, *, with_own_round=False):

@@ -43,7 +43,9 @@ ANSWERS = {
     "never_of_person.never": _lt("Yes, by a rule for this user."),
     "taint.clean": _lt("No."),
     "taint.harmless": _lt("Yes, but the call only reads from a trusted server."),
-    "taint.said": _lt("Yes, but the user wrote every value of the call."),
+    "taint.said": _lt(
+        "Yes, but every value of the call comes from the user or was listed by this server."
+    ),
     "taint.allowed": _lt("Yes, but the user has allowed the same call in this answer."),
     "taint.exempt": _lt("Yes, but an administrator lets this tool run all the same."),
     "taint.way_out": _lt("Yes, and the call could send some of it out: ask first."),

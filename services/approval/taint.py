@@ -7,7 +7,7 @@ after them a person decides about every call that could do harm.
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from ..specs import TrustLevel
@@ -45,6 +45,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=list)
 _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 _WORDS = re.compile(r"\w+")
 _QUOTE = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
+NAME_CHARS = 80
+# A name, a number or a date: no address, path or sentence.
+_NAME = re.compile(r"[^\W_](?:\w|[ '’&()-])*")
+_ITEM_BREAK = re.compile(r"[][{}<>|,;:*•\"\r\n\t]|(?<!\w)'|'(?!\w)")
 
 
 def source_of(hints: Hints, trust: TrustLevel, text: str) -> Source:
@@ -170,8 +174,38 @@ def without_quotes(message: str) -> str:
     return _QUOTE.sub("", message)
 
 
-def is_said(arguments: Mapping[str, Any], said: Iterable[str], schema: Mapping[str, Any]) -> bool:
-    """True if every value of the call was said by the person or the operator, so that the call carries nothing else.
+def listed_names(texts: Iterable[str]) -> frozenset[str]:
+    """Names, numbers and dates that a server has listed: whole items of its results, with at most five words.
+
+    A call to this very server tells it nothing new with them. Addresses are none, and neither is what stands within a
+    sentence: it could be meant for others.
+
+    >>> sorted(listed_names(["Hotels: City Hub\\nMax's Inn\\nevil.example", "The code is 4711."]))
+    ['city hub', 'hotels', "max's inn"]
+
+    :param texts: results, each read as far as its first 100 000 characters
+    """
+    items = (
+        _plain(item)
+        for text in texts
+        for item in _ITEM_BREAK.split(text[:MAX_CHARS])
+        if item.strip()
+    )
+    return frozenset(filter(_is_name, items))
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= NAME_CHARS and bool(_NAME.fullmatch(text)) and _count_words(text) < SENTENCE
+
+
+def is_said(
+    arguments: Mapping[str, Any],
+    said: Iterable[str],
+    schema: Mapping[str, Any],
+    listed: Collection[str] = (),
+) -> bool:
+    """True if every value of the call was said by the person or the operator, or listed by the server that is called,
+    so that the call carries nothing else.
 
     Names of properties and values of enumerations in the schema count as said, and so do truth values and numbers
     below 100.
@@ -185,6 +219,7 @@ def is_said(arguments: Mapping[str, Any], said: Iterable[str], schema: Mapping[s
 
     :param said: messages of the person and instructions of the operator
     :param schema: input schema of the tool
+    :param listed: see `listed_names`
     """
     text = _plain("\n".join(said))[:MAX_CHARS]
     known = set(_WORDS.findall(text)) | set(_WORDS.findall(" ".join(_schema_words(schema))))
@@ -195,7 +230,7 @@ def is_said(arguments: Mapping[str, Any], said: Iterable[str], schema: Mapping[s
             size -= len(leaf)
         if room < 0 or size < 0:
             return False
-        if not _is_leaf_said(leaf, known, text):
+        if not _is_leaf_said(leaf, known, text) and _plain(str(leaf)) not in listed:
             return False
     return True
 

@@ -319,6 +319,12 @@ PATTERNS = {
         taint.holds_sentences,
         ("a", "a ", "-", "a1", "天", "a-", "1 ", "[", '{"', '"a" '),
     ),
+    "services.approval.taint._NAME": (2_000, of(taint._NAME, "fullmatch"), ("a", "a ", "'", "a.")),
+    "services.approval.taint._ITEM_BREAK": (
+        100_000,
+        lambda worst: taint.listed_names([worst]),
+        ("'", "a'", "'a", "a ", ",", "天", "("),
+    ),
     "services.approval.taint._WORDS": (100_000, taint._WORDS.findall, ("a", "a ", "天")),
     "services.turn.advice._QUOTED": (
         advice.MAX_RESULT,
