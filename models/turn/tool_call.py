@@ -478,7 +478,7 @@ class ToolCall(models.Model):
         )
 
     def _listed_names(self):
-        """Names that the server of the call has listed in this conversation, see `services.approval.taint.listed_names`.
+        """Names that the server of the call has listed here, see `services.approval.taint.listed_names`.
 
         A tool that has another definition or address by now has listed nothing.
         """
