@@ -17,4 +17,5 @@ from . import portal
 from . import portal_services
 from . import prompts_resources
 from . import retrieval
+from . import service_assistants
 from . import stream

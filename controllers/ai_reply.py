@@ -35,6 +35,7 @@ class AiReplyController(http.Controller):
         process.runner()  # where no model can be asked, nothing is read
         tools = request.env["woow_paas_platform.mcp_tool"]
         service = visible_service(values["cloud_service_id"])
+        assistant._check_answers_about(service)
         if values["includeMCPTools"]:
             tools = assistant._tools_for_caller(request.env.user, service)
         turn = _request(assistant, reply.question(message, context, results), tools)
@@ -45,7 +46,7 @@ class AiReplyController(http.Controller):
 def _assistant(assistant_id):
     if assistant_id:
         return assistant_or_404(assistant_id)
-    if assistant := request.env["ai.assistant"].search([], limit=1):
+    if assistant := request.env["ai.assistant"]._everywhere()[:1]:
         return assistant
     raise ApiError.not_found(request.env._("No assistant is available to you."))
 

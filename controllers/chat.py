@@ -117,6 +117,8 @@ def accepted(turn):
 class ChatController(http.Controller):
     @http.route("/api/ai/assistants", **READ)
     def assistants(self):
+        """Assistants of the caller; a cloud service adds its own, for chats about it."""
+        service = visible_service(query_int("cloud_service_id"))
         return {
             "assistants": [
                 {
@@ -126,7 +128,7 @@ class ChatController(http.Controller):
                     "tools": assistant.tool_count,
                     **assistant._api_face(),
                 }
-                for assistant in request.env["ai.assistant"]._offered()
+                for assistant in request.env["ai.assistant"]._offered(service)
             ],
             "can_create": request.env["ai.assistant"].has_access("create"),
         }

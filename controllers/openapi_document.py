@@ -6,6 +6,8 @@ SERVER_ID = "/api/mcp/servers/{server_id}"
 TOOL_ID = "/api/mcp/tools/{tool_id}"
 CONNECTED = "/api/mcp/connections/{server_id}"
 SESSION = "/api/sessions/{conversation_id}/mcp-config"
+OF_SERVICE = "/api/ai/cloud-services/{service_id}/assistants"
+OWN_ASSISTANT = "/api/ai/assistants/{assistant_id}"
 NEW_CHAT = "/api/ai/assistants/{assistant_id}/mcp-config"
 AI = "/api/ai"
 TALK = f"{AI}/conversations/{{conversation_id}}"
@@ -165,7 +167,44 @@ OPERATIONS = {
         (),
     ),
     ("put", SESSION): ("Choose the servers by name", "ConfigChange", 200, "Config", ()),
-    ("get", f"{AI}/assistants"): ("Assistants of the caller", "", 200, "Assistants", ()),
+    ("get", f"{AI}/assistants"): (
+        "Assistants of the caller, with those of a cloud service for chats about it",
+        "",
+        200,
+        "Assistants",
+        ("cloud_service_id",),
+    ),
+    ("get", OF_SERVICE): (
+        "Assistants of a cloud service, and what can be chosen for them (who manages it)",
+        "",
+        200,
+        "ServiceAssistants",
+        (),
+    ),
+    ("post", OF_SERVICE): ("Add one", "NewServiceAssistant", 201, "ServiceAssistant", ()),
+    ("put", OWN_ASSISTANT): ("Change one", "ServiceAssistantChange", 200, "ServiceAssistant", ()),
+    ("delete", OWN_ASSISTANT): ("Delete one", "", 204, "", ()),
+    ("get", f"{OWN_ASSISTANT}/versions"): (
+        "Its versions, the latest first",
+        "",
+        200,
+        "AssistantVersions",
+        ("limit", "before"),
+    ),
+    ("post", f"{OWN_ASSISTANT}/versions/{{version_id}}/restore"): (
+        "Write again what a version held",
+        "",
+        200,
+        "RestoredAssistant",
+        (),
+    ),
+    ("get", f"{OWN_ASSISTANT}/ratings"): (
+        "Ratings of its answers, without who rated and what was said",
+        "",
+        200,
+        "AssistantRatings",
+        (),
+    ),
     ("get", f"{AI}/cloud-services"): ("Cloud services of the caller", "", 200, "CloudServices", ()),
     ("get", f"{AI}/conversations"): (
         "Conversations of the caller, the latest first; `q` finds words",
@@ -355,6 +394,7 @@ def document(version, server_url):
 # Whose id follows, where it is not that of the part before it.
 OWNERS = {
     "sessions": "conversation_id",
+    "cloud-services": "service_id",
     "connections": "server_id",
     "sign-ins": "sign_in_id",
 }

@@ -291,6 +291,22 @@ RATING = {
     "seen_at": {**MOMENT, "description": "When an administrator has read it"},
     "reply": {**TEXT, "description": "Of an administrator"},
 }
+OF_OWNER = {  # what who manages a cloud service writes of its assistants
+    "name": TEXT,
+    "description": TEXT,
+    "greeting": TEXT,
+    "instructions": TEXT,
+    "starters": STARTERS,
+    "active": BOOL,
+    "server_ids": {**_list(INT), "description": "MCP servers, among those that are offered"},
+}
+RATINGS = {"good": INT, "bad": INT}
+SERVICE_ASSISTANT = {
+    "id": INT,
+    **OF_OWNER,
+    "provider_id": {**_or_null(INT), "description": "Null if it is no longer offered"},
+    "ratings": _object(RATINGS),
+}
 NOTICE = {**TEXT, "description": "Says that MCP is switched off, empty otherwise"}
 CHOICE = {
     **{name: PUBLIC[name] for name in ("id", "name", "title", "description", "scope", "state")},
@@ -807,6 +823,66 @@ SCHEMAS = {
     ),
     "ProviderAddress": _object({"api_base_url": TEXT}, {"api_key": TEXT, "provider_id": INT}),
     "Identity": _object({"unique_identity": OBJECT}),
+    # ------------------------------------------------------------ assistants of cloud services
+    "ServiceAssistant": _object(SERVICE_ASSISTANT),
+    "ServiceAssistants": _object(
+        {
+            "assistants": _list(ref("ServiceAssistant")),
+            "providers": _list(NAMED),
+            "servers": _list(_object({"id": INT, "name": TEXT, "scope": SCOPE, "active": BOOL})),
+        }
+    ),
+    "NewServiceAssistant": _object({}, {**OF_OWNER, "provider_id": INT}),
+    "ServiceAssistantChange": _object(
+        {},
+        {
+            **OF_OWNER,
+            "provider_id": INT,
+            "note": {**TEXT, "maxLength": 200, "description": "Why, for the list of versions"},
+        },
+    ),
+    "AssistantVersions": _object(
+        {
+            "versions": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "number": INT,
+                        "created_at": MOMENT,
+                        "created_by": TEXT,
+                        "note": TEXT,
+                        "is_current": BOOL,
+                        "changes": _list(
+                            _object(
+                                {
+                                    "field": TEXT,
+                                    "lines": _list(
+                                        _object({"sign": _one_of("+", "-", " ", "…"), "text": TEXT})
+                                    ),
+                                }
+                            )
+                        ),
+                    }
+                )
+            ),
+            "has_more": BOOL,
+        }
+    ),
+    "RestoredAssistant": _object(
+        {
+            "assistant": ref("ServiceAssistant"),
+            "left_out": {**_list(TEXT), "description": "What is no longer offered"},
+        }
+    ),
+    "AssistantRatings": _object(
+        {
+            **RATINGS,
+            "shared": {
+                **_list(_object({"value": TEXT, "reason": TEXT, "text": TEXT})),
+                "description": "Of people who share their answers",
+            },
+        }
+    ),
 }
 
 PYTHON = {

@@ -90,6 +90,7 @@ from . import test_secrets_move
 from . import test_server_credential
 from . import test_server_file
 from . import test_server_opt_out
+from . import test_service_assistants
 from . import test_sign_in
 from . import test_sign_in_access
 from . import test_stdio_owners

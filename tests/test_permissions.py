@@ -27,6 +27,12 @@ EVERYBODY = SIGNED_IN | {"public"}
 RIGHTS = {
     "provider": (ADMIN, ADMIN, ADMIN, ADMIN),
     "assistant": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
+    "service_assistant": (
+        SEERS,
+        ADMIN,
+        ADMIN,
+        ADMIN,
+    ),  # its managers write over routes: test_service_assistants
     "workspace": (SEERS, ADMIN, ADMIN, ADMIN),
     "access": (SEERS, ADMIN, ADMIN, ADMIN),
     "service": (SEERS, ADMIN, ADMIN, ADMIN),
@@ -174,6 +180,14 @@ class TestPermissionsOnRecords(People, AiCase):
         cls.records = {
             "provider": cls.provider,
             "assistant": cls.assistant,
+            "service_assistant": cls.quiet["ai.assistant"].create(
+                {
+                    "name": "Flows",
+                    "config_id": cls.provider.id,
+                    "group_ids": False,
+                    "cloud_service_id": cls.service.id,
+                }
+            ),
             "workspace": cls.workspace,
             "access": cls.workspace.access_ids[0],
             "service": cls.service,

@@ -174,6 +174,7 @@ ROUTES = [
     ("POST", "/api/ai/providers/{provider}/test", None, {"in": ADMIN}, 404),
     ("POST", "/api/ai/providers/models", PROVIDER, {"in": ADMIN}, 403),
     ("GET", "/api/ai/assistants", None, {"in": SIGNED_IN}, None),
+    ("GET", "/api/ai/assistants?cloud_service_id={service}", None, {"in": SEERS}, 404),
     ("GET", "/api/ai/cloud-services", None, {"in": SIGNED_IN}, None),
     ("GET", f"{NEW_CHAT}/mcp-config", None, {"in": SIGNED_IN}, None),
     ("GET", f"{NEW_CHAT}/mcp-config?cloud_service_id={{service}}", None, {"in": SEERS}, 404),
@@ -277,6 +278,14 @@ ROUTES = [
 ]
 # Who may use these shows only beside what they do.
 ELSEWHERE = {
+    "/api/ai/assistants/<int:assistant_id>": "test_service_assistants",
+    "/api/ai/assistants/<int:assistant_id>/ratings": "test_service_assistants",
+    "/api/ai/assistants/<int:assistant_id>/versions": "test_service_assistants",
+    "/api/ai/assistants/<int:assistant_id>/versions/<int:version_id>/restore": (
+        "test_service_assistants"
+    ),
+    "/api/ai/cloud-services/<int:service_id>/assistants": "test_service_assistants",
+    "/my/services/<int:service_id>/assistants": "test_service_assistants",
     "/api/agent-retrieval/in/v1/kn/get_action_info": "test_recall_api",
     "/api/agent-retrieval/in/v1/mcp/proxy/<string:mcp_id>/tools/<path:tool_name>/call": (
         "test_recall_proxy"

@@ -8,6 +8,7 @@ MEGABYTE = 1024 * 1024  # bytes of a limit that counts in megabytes
 DEFAULTS = {
     "max_servers_per_assistant": const.MAX_SERVERS_PER_ASSISTANT,
     "max_tools_per_server": const.MAX_TOOLS_PER_SERVER,
+    "max_assistants_per_service": 5,  # that those who manage a cloud service may add to it
     "max_rounds": const.MAX_ROUNDS,  # of assistants made from now on
     "confirm_round": 0,  # of assistants made from now on; 0: never
     "max_conversations_per_person": 1000,

@@ -51,6 +51,12 @@ class Locked(Refusal):
     code = "locked"
 
 
+class Unavailable(Refusal):
+    """An assistant that does not answer here."""
+
+    code = "assistant_unavailable"
+
+
 class TooLarge(Refusal):
     """Input of more bytes than is taken."""
 

@@ -66,7 +66,7 @@ def assistant_of(model):
     number = model.removeprefix(PREFIX).partition("-")[0] if model.startswith(PREFIX) else ""
     assistants = request.env["ai.assistant"]
     if number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS:
-        assistants = assistants.search([("id", "=", int(number)), ("active", "=", True)])
+        assistants = assistants._everywhere().filtered(lambda one: one.id == int(number))
     if not assistants:
         raise ApiError(
             404,

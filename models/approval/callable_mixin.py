@@ -95,8 +95,9 @@ class CallableMixin(models.AbstractModel):
 
     @api.model
     def _assistants_of_caller(self):
-        """The assistants that the current user may chat with."""
-        return self.env["ai.assistant"].sudo(False).search([("active", "=", True)])
+        """The assistants that the current user may chat with, whatever the chat is about."""
+        everywhere = [("active", "=", True), ("cloud_service_id", "=", False)]
+        return self.env["ai.assistant"].sudo(False).search(everywhere)
 
     def _direct_call_decision(self, arguments, action=None):
         """The decision on a call without a chat for the current user, see `_direct_call_refusal`."""

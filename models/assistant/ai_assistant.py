@@ -1,14 +1,29 @@
+from datetime import timedelta
+
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
+from odoo.fields import Command
 
 from ...services import const, text
 from ...services.records import catalog, deny_list
 from ...services.sentence import _lt
-from ...tools import host, limits, mcp_switch, server_files
-from .assistant_version import PUBLISHED
+from ...tools import host, limits, mcp_switch, sentences, server_files
+from ...tools.refusals import BadInput, Refusal, TooOften, Unavailable
+from .assistant_version import PUBLISHED, TRANSLATED
 from .record_access import PRESETS
 
 MAX_ABOUT = 1_000  # characters of a description that a line of a slash command shows
+CHARACTERS = {  # at most, of what those who manage a cloud service write
+    "name": 100,
+    "description": const.STARTER_CHARS,
+    "greeting": const.STARTER_CHARS,
+    "system_prompt": text.INSTRUCTIONS,
+}
+MAX_CHANGES = (
+    50  # versions of one assistant within a day, before those who manage a service have to wait
+)
+AN_HOUR = 60 * 60  # s
+ADMIN = "woow_paas_platform.group_admin"
 
 
 class AiAssistant(models.Model):
@@ -33,6 +48,14 @@ class AiAssistant(models.Model):
         "Suggested Questions",
         translate=True,
         help="One per line, shown in a new chat. Without any, some are made from the tools.",
+    )
+    cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service",
+        readonly=True,
+        copy=False,
+        ondelete="cascade",
+        index="btree_not_null",
+        help="Those who manage the service manage the assistant, too. It answers only in chats about the service.",
     )
     partner_id = fields.Many2one(
         "res.partner",
@@ -75,7 +98,8 @@ class AiAssistant(models.Model):
         "assistant_id",
         "server_id",
         string="MCP Servers",
-        domain=[("scope", "=", "system")],
+        domain="['|', ('scope', '=', 'system'), '&', ('cloud_service_id', '!=', False),"
+        " ('cloud_service_id', '=', cloud_service_id)]",
         check_company=True,
         context={"active_test": False},
         groups="woow_paas_platform.group_admin",
@@ -193,7 +217,7 @@ class AiAssistant(models.Model):
         configs = self.env["ai.config"].search([], limit=2)
         return configs if len(configs) == 1 else False
 
-    @api.depends("group_ids.full_name")
+    @api.depends("group_ids.full_name", "cloud_service_id.workspace_id.name")
     @api.depends_context("lang")
     def _compute_audience(self):
         """Odoo calls its two kinds of users “Role / User” and “Role / Portal”."""
@@ -203,6 +227,9 @@ class AiAssistant(models.Model):
             self.env.ref("base.group_portal"): _("Portal users"),
         }
         for assistant in self:
+            if workspace := assistant.cloud_service_id.workspace_id:
+                assistant.audience = _("Members of “%(workspace)s”", workspace=workspace.name)
+                continue
             groups = assistant.group_ids._origin
             names = [kinds.get(group) or group.full_name for group in groups]
             assistant.audience = ", ".join(sorted(names)) or _("Everyone")
@@ -232,7 +259,10 @@ class AiAssistant(models.Model):
     @api.depends("mcp_server_ids.tool_ids.active", "mcp_tool_disabled_ids")
     def _compute_tool_count(self):
         for assistant in self:
-            assistant.tool_count = len(assistant._system_tools())
+            own = assistant.mcp_server_ids.filtered(
+                lambda s, a=assistant: s.active and a._is_of_same_service(s)
+            )
+            assistant.tool_count = len(assistant._system_tools() | assistant._usable_tools(own))
 
     def _compute_turn_count(self):
         turns = dict(
@@ -249,7 +279,7 @@ class AiAssistant(models.Model):
             assistant.turn_count = turns.get(assistant, 0)
             assistant.call_count = calls.get(assistant, 0)
 
-    @api.constrains("mcp_server_ids")
+    @api.constrains("mcp_server_ids", "cloud_service_id")
     def _check_mcp_servers(self):
         limit = limits.get(self.env, "max_servers_per_assistant")
         for assistant in self:
@@ -260,8 +290,22 @@ class AiAssistant(models.Model):
                         limit=limit,
                     )
                 )
-            if assistant.mcp_server_ids.filtered(lambda s: s.scope != "system"):
+            if assistant.mcp_server_ids.filtered(
+                lambda s, a=assistant: s.scope != "system" and not a._is_of_same_service(s)
+            ):
                 raise ValidationError(self.env._("Assistants can only use system MCP servers."))
+
+    @api.constrains("cloud_service_id", "group_ids", "record_access_ids", "is_open_to_clients")
+    def _check_of_service(self):
+        """Its instructions are those of a service's owner: they never meet Odoo's records."""
+        for assistant in self.filtered("cloud_service_id"):
+            if assistant.group_ids or assistant.record_access_ids or assistant.is_open_to_clients:
+                raise ValidationError(
+                    self.env._(
+                        "An assistant of a cloud service is for the members of its workspace, and has no access to "
+                        "Odoo's records."
+                    )
+                )
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -291,7 +335,10 @@ class AiAssistant(models.Model):
         """Open the chat with a new conversation of this assistant."""
         self.ensure_one()
         action = self.env["ir.actions.actions"]._for_xml_id("woow_paas_platform.ai_chat_action")
-        return {**action, "params": {"assistant_id": self.id}}
+        params = {"assistant_id": self.id}
+        if self.cloud_service_id:
+            params["cloud_service_id"] = self.cloud_service_id.id
+        return {**action, "params": params}
 
     def action_preview(self):
         """Open a dialog that shows what a call of one of its tools would meet."""
@@ -323,9 +370,21 @@ class AiAssistant(models.Model):
     # ------------------------------------------------------------ availability
 
     @api.model
-    def _offered(self):
-        """The assistants that the user may chat with, the one of the last conversation first."""
-        assistants = self.search([("active", "=", True)])._by_use()
+    def _everywhere(self):
+        """The assistants that the user may chat with whatever the chat is about: those of no cloud service."""
+        return self.search([("active", "=", True), ("cloud_service_id", "=", False)])
+
+    @api.model
+    def _offered(self, service=None):
+        """The assistants that the user may chat with, the one of the last conversation first.
+
+        :param service: cloud service that the chat is about; its own assistants come before the others
+        """
+        own = self.browse()
+        if service:
+            own = self.search([("active", "=", True), ("cloud_service_id", "=", service.id)])
+            own = own.filtered(lambda one: not one._refusal_by_service(service))
+        assistants = own | self._everywhere()._by_use()
         last = self.env["discuss.channel"]._last_assistant(assistants)
         return (assistants & last) | assistants
 
@@ -350,7 +409,240 @@ class AiAssistant(models.Model):
             return _lt("This assistant is no longer available to you.")
         if service and not service.with_user(person).sudo(False).has_access("read"):
             return _lt("You are no longer a member of this cloud service's workspace.")
+        return self._refusal_by_service(service)
+
+    def _refusal_by_service(self, service):
+        """:return: a sentence where an assistant of a cloud service does not answer about this one, or about none,
+        else ``""``"""
+        # sudo: ai.assistant, ai.config - whose it is, and switches
+        assistant = self.sudo()
+        own = assistant.cloud_service_id
+        if not own:
+            return ""
+        if not service or service.id != own.id:
+            return _lt("This assistant only answers in chats about its cloud service.")
+        if not own._allows_assistants() or not assistant.config_id.is_for_owners:
+            return _lt("This assistant is no longer available to you.")
         return ""
+
+    def _check_answers_about(self, service):
+        """:raises Unavailable: it belongs to another cloud service, or an administrator allows it no more"""
+        if refusal := self._refusal_by_service(service):
+            raise Unavailable(sentences.translated(self.env, refusal))
+
+    # ------------------------------------------------------------ of cloud services, by those who manage the service
+
+    # They have no right to write assistants: what follows checks the person and the values, then writes with sudo.
+
+    def _is_managed_by(self, user):
+        """True if the person is an administrator of its company, or manages the cloud service that it belongs to."""
+        self.ensure_one()
+        if user.has_group(ADMIN):
+            return self.with_user(user).sudo(False).has_access("write")
+        # sudo: ai.assistant - whose it is, read to decide
+        service = self.sudo().cloud_service_id
+        return bool(service) and service._assistants_are_managed_by(user)
+
+    def _is_of_same_service(self, server):
+        """True of the MCP servers of the cloud service that this assistant belongs to."""
+        return bool(self.cloud_service_id) and server.cloud_service_id == self.cloud_service_id
+
+    @api.model
+    def _of_service(self, service):
+        """The assistants of a cloud service, switched-off ones too.
+
+        :raises AccessError: the caller does not manage them
+        """
+        if not service._assistants_are_managed_by(self.env.user):
+            raise AccessError(self.env._("You are not allowed to manage assistants here."))
+        own = [("cloud_service_id", "=", service.id)]
+        # sudo: ai.assistant - those that the caller manages
+        return self.sudo().with_context(active_test=False).search(own, order="id").sudo(False)
+
+    @api.model
+    def _providers_to_choose(self):
+        """Providers that an administrator offers to owners, with sudo; owners see names."""
+        # sudo: ai.config - offered to the caller
+        Provider = self.env["ai.config"].sudo()
+        company = Provider._check_company_domain(self.env.companies.ids)
+        return Provider.search([("is_for_owners", "=", True), ("active", "=", True), *company])
+
+    @api.model
+    def _servers_to_choose(self, service):
+        """MCP servers of the service, and system servers that an administrator offers to owners, with sudo."""
+        # sudo: mcp_server - of the caller's service, or offered to the caller
+        Server = self.env["woow_paas_platform.mcp_server"].sudo()
+        of_service = Server.with_context(active_test=False).search(
+            [("cloud_service_id", "=", service.id)]
+        )
+        company = Server._check_company_domain(self.env.companies.ids)
+        offered = [("scope", "=", "system"), ("is_for_owners", "=", True)]
+        return of_service | Server.search([*offered, *company])
+
+    @api.model
+    def _add_to_service(self, service, values):
+        """Add an assistant for the members of the service's workspace.
+
+        :param values: see `_values_of_owner`
+        :raises AccessError: the caller does not manage the service's assistants
+        :raises Refusal: it has as many as one may have
+        :raises BadInput: a value that is not taken
+        """
+        self._of_service(service)
+        limit = limits.get(self.env, "max_assistants_per_service")
+        # An update, so that the second of two that add one at the same time is repeated, and counts anew.
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_cloud_service SET active = active WHERE id = %s",
+            [service.id],
+            log_exceptions=False,
+        )
+        if len(self._of_service(service)) >= limit:
+            raise Refusal(
+                self.env._("A cloud service can have at most %(limit)s assistants.", limit=limit),
+                "too_many_assistants",
+            )
+        providers = self._providers_to_choose()
+        if values["provider_id"] is None and len(providers) == 1:
+            values = {**values, "provider_id": providers.id}
+        if values["provider_id"] is None:
+            raise BadInput(self.env._("Choose a provider."), field="provider_id")
+        values = {**values, "name": values["name"] or ""}
+        vals = self._values_of_owner(service, values)
+        vals |= {"cloud_service_id": service.id, "group_ids": False}
+        # sudo: ai.assistant - one of the caller's service, with checked values
+        assistant = self.sudo().with_context(lang="en_US").create(vals)
+        return assistant.with_env(self.env)
+
+    def _change_by_owner(self, values):
+        """Change what was given; what is None stays.
+
+        :param values: see `_values_of_owner`
+        :raises AccessError: the caller does not manage it
+        :raises BadInput: a value that is not taken
+        :raises TooOften: it was changed too often today
+        """
+        self._check_managed()
+        self._write_of_owner(
+            self._values_of_owner(self.sudo().cloud_service_id, values), values["note"]
+        )
+
+    def _remove_by_owner(self):
+        """:raises AccessError: the caller does not manage it"""
+        self._check_managed()
+        # sudo: ai.assistant, res.partner - the caller manages it; its contact goes unless it has talked to somebody
+        assistant = self.sudo()
+        contact = assistant.partner_id
+        assistant.unlink()
+        Member = self.env["discuss.channel.member"].sudo()
+        if not Member.search_count([("partner_id", "=", contact.id)], limit=1):
+            contact.unlink()
+
+    def _check_managed(self):
+        if not self._is_managed_by(self.env.user):
+            raise AccessError(self.env._("You are not allowed to change this assistant."))
+        # sudo: ai.assistant - whose it is
+        if not self.sudo().cloud_service_id:
+            raise Refusal(
+                self.env._("This assistant belongs to no cloud service. Change it in the backend."),
+                "not_of_a_service",
+            )
+
+    @api.model
+    def _values_of_owner(self, service, values):
+        """Values of columns, of those that owners may write.
+
+        :param values: ``{"name", "description", "greeting", "instructions", "starters", "provider_id", "server_ids",
+            "active"}``, None for what was left out
+        """
+        said = {"system_prompt": values["instructions"]}
+        said |= {name: values[name] for name in ("name", "description", "greeting")}
+        vals = {
+            name: self._text_of_owner(name, value)
+            for name, value in said.items()
+            if value is not None
+        }
+        if vals.get("name") == "":
+            raise BadInput(self.env._("Give the assistant a name."), field="name")
+        if (starters := values["starters"]) is not None:
+            lines = [line for said in starters if (line := " ".join(said.split()))]
+            if len(lines) > const.STARTERS or max(map(len, lines), default=0) > const.STARTER_CHARS:
+                raise BadInput(
+                    self.env._(
+                        "Suggest at most %(count)s questions of at most %(limit)s characters each.",
+                        count=const.STARTERS,
+                        limit=const.STARTER_CHARS,
+                    ),
+                    field="starters",
+                )
+            vals["starters"] = "\n".join(lines) or False
+        if (provider_id := values["provider_id"]) is not None:
+            provider = self._chosen("provider_id", self._providers_to_choose(), [provider_id])
+            vals |= {"config_id": provider.id, "company_id": provider.company_id.id}
+        if (ids := values["server_ids"]) is not None:
+            servers = self._chosen("server_ids", self._servers_to_choose(service), ids)
+            vals["mcp_server_ids"] = [Command.set(servers.ids)]
+        if values["active"] is not None:
+            vals["active"] = values["active"]
+        return vals
+
+    def _text_of_owner(self, name, value):
+        limit = CHARACTERS[name]
+        value = value.strip() if name == "system_prompt" else " ".join(value.split())
+        if len(value) > limit:
+            raise BadInput(
+                self.env._("At most %(limit)s characters can be entered here.", limit=limit),
+                field="instructions" if name == "system_prompt" else name,
+            )
+        return value
+
+    def _chosen(self, field, offered, ids):
+        chosen = offered.filtered(lambda one: one.id in ids)
+        if set(chosen.ids) != set(ids):
+            raise BadInput(
+                self.env._("This choice is no longer offered. Reload the page and choose again."),
+                field=field,
+            )
+        return chosen
+
+    def _write_of_owner(self, vals, note=""):
+        """Write values that were checked. What owners write, they write once: it is the same in all languages.
+
+        :raises TooOften: it was changed too often today
+        """
+        since = fields.Datetime.now() - timedelta(days=1)
+        # sudo: ai.assistant, assistant_version - the caller manages it, see `_check_managed`
+        assistant = self.sudo().with_context(lang="en_US")
+        latest = [("assistant_id", "=", self.id), ("create_date", ">", since)]
+        Version = assistant.env["woow_paas_platform.assistant_version"]
+        if Version.search_count(latest, limit=MAX_CHANGES) >= MAX_CHANGES:
+            raise TooOften(
+                self.env._("This assistant was changed too often today. Try again later."),
+                "too_many_changes",
+                retry_after=AN_HOUR,
+            )
+        others = [code for code, _name in self.env["res.lang"].get_installed() if code != "en_US"]
+        assistant.write({**vals, "version_note": note or False})
+        for name in vals.keys() & {*TRANSLATED}:
+            if vals[name]:
+                assistant.update_field_translations(name, dict.fromkeys(others, False))
+
+    def _data_of_owner(self):
+        """The assistant as JSON for who manages it."""
+        # sudo: ai.assistant - what owners may write of it
+        own = self.sudo().with_context(lang="en_US", active_test=False)
+        service, provider = own.cloud_service_id, own.config_id
+        servers = self._servers_to_choose(service) & own.mcp_server_ids
+        return {
+            "id": own.id,
+            "name": own.name,
+            "description": own.description or "",
+            "greeting": own.greeting or "",
+            "instructions": own.system_prompt or "",
+            "starters": text.starters(own.starters),
+            "active": own.active,
+            "provider_id": provider.id if provider in self._providers_to_choose() else None,
+            "server_ids": servers.ids,
+        }
 
     # ------------------------------------------------------------ servers and tools of a chat
 
@@ -358,7 +650,10 @@ class AiAssistant(models.Model):
         """:param beside: ids of servers that the caller reads too, which is one statement then"""
         servers = self.mcp_server_ids
         servers = servers.with_prefetch((*servers.ids, *beside))
-        return servers.filtered(lambda s: s.active and s.scope == "system")
+        is_owned = bool(self.cloud_service_id)
+        return servers.filtered(
+            lambda s: s.active and s.scope == "system" and (s.is_for_owners or not is_owned)
+        )
 
     def _servers_for(self, person, service):
         """The servers that a chat has: the assistant's own, those of the cloud service, and the person's.
@@ -370,6 +665,8 @@ class AiAssistant(models.Model):
         self.ensure_one()
         Server = self.env["woow_paas_platform.mcp_server"]
         own = Server._of_person(person, service)
+        if self.cloud_service_id:  # whose owner has chosen among the service's
+            own = own.filtered(lambda s: not s.cloud_service_id or s in self.mcp_server_ids)
         return self._system_servers(own.ids) | own
 
     def _offered_mcp_servers(self, person, service=None):
@@ -401,7 +698,7 @@ class AiAssistant(models.Model):
         servers = self.env["woow_paas_platform.mcp_server"]._of_person_anywhere(self.env.user)
         tools = servers.tool_ids.filtered("is_usable")
         # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
-        for assistant in self.search([("active", "=", True)]).sudo():
+        for assistant in self._everywhere().sudo():
             tools |= assistant._system_tools()
         return tools
 
@@ -421,7 +718,7 @@ class AiAssistant(models.Model):
         if not mcp_switch.is_on(self.env):
             return servers.browse()
         # sudo: ai.assistant - the caller may chat with them; which servers they have is read, not shown
-        for assistant in self.search([("active", "=", True)]).sudo():
+        for assistant in self._everywhere().sudo():
             servers |= assistant._system_servers()
         usable = self._tools_of_caller()
         open_ones = usable - usable._never_run_for_caller()
@@ -432,7 +729,7 @@ class AiAssistant(models.Model):
         """Access of the current user's MCP clients to Odoo's records: to read, what assistants may that are open to
         clients."""
         # sudo: ai.assistant - which of those that the user may chat with are open to clients
-        assistants = self.search([("active", "=", True)]).sudo().filtered("is_open_to_clients")
+        assistants = self._everywhere().sudo().filtered("is_open_to_clients")
         return catalog.readable(assistant._record_access() for assistant in assistants)
 
     def _tools_for_caller(self, person, service):

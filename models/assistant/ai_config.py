@@ -149,6 +149,11 @@ class AiConfig(models.Model):
         domain="[('id', '!=', id)]",
         help="Answers where this provider is down before the first token of an answer. Its own fallback is not asked.",
     )
+    is_for_owners = fields.Boolean(
+        "Offered to Service Owners",
+        copy=False,
+        help="Owners of cloud services may choose it for their assistants. They see its name only.",
+    )
     assistant_ids = fields.One2many("ai.assistant", "config_id", string="Assistants")
     state = fields.Selection(
         [

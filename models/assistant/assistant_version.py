@@ -6,6 +6,7 @@ from odoo.fields import Command
 from ...services.catalog.address import without_secrets
 from ...services.records import deny_list
 from ...services.versions import difference
+from ...tools.moments import utc
 from .record_access import FLAGS
 
 TRANSLATED = ("name", "description", "greeting", "starters")
@@ -40,6 +41,13 @@ STATE = (
     "is_grounded",
 )
 """Fields of an assistant that a version holds, in the order in which a difference shows them."""
+OF_OWNER = {
+    **{name: name for name in TRANSLATED},
+    "config_id": "provider",
+    "system_prompt": "instructions",
+    "mcp_server_ids": "servers",
+}
+"""Fields that who manages a cloud service writes of its assistants, with their names in the API."""
 INSIDE = {"config_id": PROVIDER, "record_access_ids": ACCESS, "approval_rule_ids": RULE}
 PUBLISHED = (
     *STATE,
@@ -250,11 +258,14 @@ class AssistantVersion(models.Model):
 
     # ------------------------------------------------------------ difference
 
-    def _changes(self):
-        """Name of each field that is not what it was in the version before, with the lines that differ."""
-        before = self._before().content or {}
+    def _changes(self, shown=lambda content: content):
+        """Name of each field that is not what it was in the version before, with the lines that differ.
+
+        :param shown: returns the part of a content that is compared
+        """
+        before, content = (shown(one) for one in (self._before().content or {}, self.content))
         for name in STATE:
-            was, now = (self._in_words(name, one.get(name)) for one in (before, self.content))
+            was, now = (self._in_words(name, one.get(name)) for one in (before, content))
             if found := difference.lines(was, now):
                 yield name, found
 
@@ -403,3 +414,57 @@ class AssistantVersion(models.Model):
                 assistant.update_field_translations(
                     name, {lang: was.get(lang, False) for lang in langs}
                 )
+
+    # ------------------------------------------------------------ for who manages a cloud service with its assistants
+
+    def _data_of_owner(self):
+        """The version as JSON for who manages the assistant: nothing of a provider but its name."""
+        return {
+            "id": self.id,
+            "number": self.number,
+            "created_at": utc(self.create_date),
+            "created_by": self.create_uid.sudo().name,  # sudo: res.users - the name of who has changed it
+            "note": self.note or "",
+            "is_current": self.is_current,
+            "changes": [
+                {
+                    "field": OF_OWNER[name],
+                    "lines": [{"sign": sign, "text": line} for sign, line in found],
+                }
+                for name, found in self._changes(_of_owner)
+            ],
+        }
+
+    def _restore_by_owner(self):
+        """Write again what owners may write, as far as it is offered to them now; the rest stays as it is.
+
+        :return: names of what is left out
+        :raises AccessError: the caller does not manage the assistant
+        """
+        assistant, content = self.assistant_id.with_env(self.env(su=False)), self.content
+        assistant._check_managed()
+        vals = {name: (content[name] or {}).get("en_US") or False for name in TRANSLATED}
+        vals["system_prompt"] = content["system_prompt"] or False
+        servers = assistant._servers_to_choose(self.assistant_id.cloud_service_id)
+        wanted = {one["id"]: one["name"] for one in content["mcp_server_ids"]}
+        servers = servers.filtered(lambda server: server.id in wanted)
+        vals["mcp_server_ids"] = [Command.set(servers.ids)]
+        left_out = [name for one, name in wanted.items() if one not in servers.ids]
+        provider = assistant._providers_to_choose().filtered(
+            lambda one: one.id == content["config_id"]["id"]
+        )
+        if provider:
+            vals |= {"config_id": provider.id, "company_id": provider.company_id.id}
+        else:
+            left_out.append(content["config_id"]["name"])
+        note = self.env._("Restored version %(number)s", number=self.number)
+        assistant._write_of_owner(vals, note)
+        return left_out[:MAX_NAMED]
+
+
+def _of_owner(content):
+    """Part of a content that who manages a cloud service sees."""
+    shown = {name: content[name] for name in OF_OWNER if name in content}
+    if provider := shown.get("config_id"):
+        shown["config_id"] = {"name": provider["name"]}
+    return shown

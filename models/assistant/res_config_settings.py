@@ -45,6 +45,17 @@ class ResConfigSettings(models.TransientModel):
         "Tools per MCP Server",
         "Maximum number of tools enabled when a server's tools are loaded. Further tools are added disabled.",
     )
+    woow_owner_assistants = fields.Boolean(
+        "Assistants of Service Owners",
+        config_parameter=f"{limits.PREFIX}owner_assistants",
+        help="Owners and admins of a workspace may add assistants to its cloud services in the portal. Switched off, "
+        "these assistants answer nobody.",
+    )
+    woow_max_assistants_per_service = _limit(
+        "max_assistants_per_service",
+        "Assistants per Cloud Service",
+        "Maximum number of assistants that owners may add to a cloud service.",
+    )
     woow_max_rounds = _limit(
         "max_rounds",
         "Rounds of Tool Calls of New Assistants",

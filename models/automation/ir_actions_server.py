@@ -26,7 +26,12 @@ class IrActionsServer(models.Model):
         selection_add=[(ASK, "Ask an AI Assistant"), ("code",)],
         ondelete={ASK: lambda actions: actions._remove_ours()},
     )
-    woow_assistant_id = fields.Many2one("ai.assistant", "AI Assistant", ondelete="set null")
+    woow_assistant_id = fields.Many2one(
+        "ai.assistant",
+        "AI Assistant",
+        domain=[("cloud_service_id", "=", False)],
+        ondelete="set null",
+    )
     woow_instruction = fields.Text(
         "Instruction",
         help="What the assistant is to do. {{ object.field }} stands for a value of the record, for example "

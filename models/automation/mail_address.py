@@ -57,7 +57,13 @@ class MailAddress(models.Model):
     _rec_name = "alias_name"
 
     active = fields.Boolean(default=True)
-    assistant_id = fields.Many2one("ai.assistant", required=True, ondelete="restrict", index=True)
+    assistant_id = fields.Many2one(
+        "ai.assistant",
+        domain=[("cloud_service_id", "=", False)],
+        required=True,
+        ondelete="restrict",
+        index=True,
+    )
     answers = fields.Selection(
         [("known", "Users of the assistant"), ("domain", "Everyone in one domain")],
         required=True,

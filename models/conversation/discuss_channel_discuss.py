@@ -97,7 +97,8 @@ class DiscussChannel(models.Model):
     @api.model
     def _assistants_of(self, partners):
         """The assistants with these contacts that the person may use."""
-        return self.env["ai.assistant"].sudo(False).search([("partner_id", "in", partners.ids)])
+        own = [("partner_id", "in", partners.ids), ("cloud_service_id", "=", False)]
+        return self.env["ai.assistant"].sudo(False).search(own)
 
     def _get_allowed_message_partner_ids(self, partner_ids):
         """Let an assistant be mentioned that is no member, where the owner allowed it."""

@@ -63,7 +63,8 @@ class ResPartner(models.Model):
         return data
 
     def _assistant_suggestions(self, channel, search, limit):
-        assistants = self.env["ai.assistant"].search([("name", "ilike", search)], limit=limit)
+        found = [("name", "ilike", search), ("cloud_service_id", "=", False)]
+        assistants = self.env["ai.assistant"].search(found, limit=limit)
         # sudo: res.partner - name and picture of assistants that the person may use
         partners = assistants.sudo().partner_id
         store = Store().add(partners, extra_fields=partners._get_store_mention_fields())

@@ -104,6 +104,12 @@ class McpServer(models.Model):
     review_new_tools = fields.Boolean(
         help="New tools are offered only after a review. Tools whose definition changes later always need a review."
     )
+    is_for_owners = fields.Boolean(
+        "Offered to Service Owners",
+        copy=False,
+        groups="woow_paas_platform.group_admin",
+        help="Owners of cloud services may choose it for their assistants.",
+    )
     connect_timeout = fields.Float("Connect Timeout (s)", default=const.CONNECT_TIMEOUT)
     call_timeout = fields.Float("Call Timeout (s)", default=const.CALL_TIMEOUT)
     tool_ids = fields.One2many(

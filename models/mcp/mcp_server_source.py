@@ -22,7 +22,14 @@ _logger = logging.getLogger(__name__)
 
 TEMPLATE = "woow_paas_platform.mcp_template"
 # What stays an administrator's for a server of the file: switches, trust, order and whose it is.
-STILL_OURS = {"active", "company_id", "trust_level", "review_new_tools", "sequence"}
+STILL_OURS = {
+    "active",
+    "company_id",
+    "is_for_owners",
+    "review_new_tools",
+    "sequence",
+    "trust_level",
+}
 # What makes a server of a template the one that it is; everything else is an administrator's.
 FIXED = {"transport", "scope", "cloud_service_id", "owner_user_id", "url"}
 GONE = _lt("This MCP server is no longer in the operator's file.")

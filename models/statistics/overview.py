@@ -48,7 +48,7 @@ class Overview(models.AbstractModel):
         steps = {
             "provider": env["ai.config"].search([("state", "=", "connected")], limit=1),
             "tools": env["woow_paas_platform.mcp_tool"].search(tools, limit=1),
-            "assistant": env["ai.assistant"].search([], limit=1),
+            "assistant": env["ai.assistant"].search([("cloud_service_id", "=", False)], limit=1),
             "answer": env[TURN].search([("state", "=", "done")], order="id", limit=1),
         }
         return {name: bool(found) for name, found in steps.items()}

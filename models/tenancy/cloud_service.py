@@ -1,6 +1,7 @@
 from odoo import api, fields, models
 
 from ...services import text
+from ...tools import limits
 from .workspace import MANAGING
 
 
@@ -129,10 +130,25 @@ class CloudService(models.Model):
             facts.append(f"Description: {text.quoted(self.description, 2_000)}")
         return "\n".join(facts)
 
-    # ------------------------------------------------------------ its MCP servers
+    # ------------------------------------------------------------ its MCP servers and assistants
 
     def _own_servers(self):
         """The servers that the service's page shows its managers."""
         self.ensure_one()
         servers = self.env["woow_paas_platform.mcp_server"]
         return servers.search([("cloud_service_id", "=", self.id)]) if self.is_manager else servers
+
+    def _allows_assistants(self):
+        """True if it may have assistants of its own now: it is in use, and an administrator has switched them on."""
+        self.ensure_one()
+        # sudo: cloud_service - whether it is archived
+        return self.sudo().active and limits.is_on(self.env, "owner_assistants")
+
+    def _assistants_are_managed_by(self, user):
+        """True if the person is an administrator, or manages what the service has, and it may have assistants."""
+        self.ensure_one()
+        if user.has_group("woow_paas_platform.group_admin"):
+            return True
+        # sudo: cloud_service - whose it is, read to decide
+        is_manager = user in self.sudo().workspace_id._managers() and not user._is_public()
+        return is_manager and self._allows_assistants()

@@ -337,7 +337,10 @@ class AiTurn(models.Model):
             for said in (turn.prompt or "", *turn._earlier_said())
         ]
         # sudo: ai.assistant - its instructions, compared and not shown
-        return [*own, self.assistant_id.sudo().system_prompt or ""]
+        assistant = self.assistant_id.sudo()
+        if assistant.cloud_service_id:  # neither the person nor an administrator has written them
+            return own
+        return [*own, assistant.system_prompt or ""]
 
     def _unread_files(self):
         """Files of the question that nobody has read: the chat reads them when they are chosen, Discuss does not."""

@@ -10,6 +10,7 @@ from .ai_turn_view import without_summary
 
 MAX_REPLY = 1_000  # characters
 NAMES_CHARS = 500  # of the tools used
+MAX_REASONS = 100  # that who manages a service is shown of one assistant
 
 
 class AnswerRating(models.Model):
@@ -199,3 +200,35 @@ class AnswerRating(models.Model):
         # sudo: columns that only Odoo writes; the caller may write the reply
         unread.sudo().write({"seen_at": fields.Datetime.now(), "seen_by_id": self.env.uid})
         return True
+
+    # ------------------------------------------------------------ who manages a cloud service with its assistants
+
+    @api.model
+    def _counts(self, assistants):
+        """``{assistant id: {"good": number, "bad": number}}``; the caller has checked who asks."""
+        # sudo: answer_rating - numbers, nothing of who has rated what
+        rows = self.sudo()._read_group(
+            [("assistant_id", "in", assistants.ids)], ["assistant_id", "value"], ["__count"]
+        )
+        counts = {assistant.id: {"good": 0, "bad": 0} for assistant in assistants}
+        for assistant, value, count in rows:
+            counts[assistant.id][value] = count
+        return counts
+
+    @api.model
+    def _shared_reasons(self, assistant):
+        """Reasons and comments of those who share their answers, the latest first; neither who they are nor what they
+        have talked about. The caller has checked who asks."""
+        shared = [("assistant_id", "=", assistant.id), ("is_shared", "=", True)]
+        # sudo: answer_rating - what is shared of it
+        found = self.sudo().search(shared, limit=MAX_REASONS)
+        labels = dict(self._fields["reason"]._description_selection(self.env))
+        return [
+            {
+                "value": rating.value,
+                "reason": labels.get(rating.reason, ""),
+                "text": rating.text or "",
+            }
+            for rating in found
+            if rating.reason or rating.text
+        ]

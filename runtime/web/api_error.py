@@ -31,6 +31,7 @@ from ...tools.refusals import (
     TooLarge,
     TooLate,
     TooOften,
+    Unavailable,
     Unsupported,
 )
 
@@ -40,6 +41,7 @@ _lt = LazyTranslate(__name__)
 STATUS = {
     BadInput: 400,
     Locked: 403,
+    Unavailable: 403,
     NotThere: 404,
     TooLate: 409,
     Busy: 409,
