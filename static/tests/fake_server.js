@@ -14,6 +14,8 @@ export class FakeServer extends FakeConversations {
         this.assistants = assistants;
         this.canCreate = false;
         this.cloudServices = [];
+        /** Assistants of a cloud service's own, by its id. */
+        this.serviceAssistants = {};
         this.requests = [];
         this.preferences = {
             show_tool_calls: true,
@@ -117,8 +119,9 @@ export class FakeServer extends FakeConversations {
         }
         if (kind === "assistants") {
             const bare = { image_url: null, greeting: "", starters: [], records: [] };
+            const own = this.serviceAssistants[url.searchParams.get("cloud_service_id")] || [];
             return json({
-                assistants: this.assistants.map((one) => ({ ...bare, ...one })),
+                assistants: [...own, ...this.assistants].map((one) => ({ ...bare, ...one })),
                 can_create: this.canCreate,
             });
         }

@@ -66,6 +66,6 @@ export class NewChat extends Component {
     }
 
     onService(ev) {
-        this.props.state.cloudServiceId = Number(ev.target.value) || null;
+        this.props.state.chooseService(Number(ev.target.value) || null);
     }
 }

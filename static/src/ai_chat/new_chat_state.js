@@ -93,18 +93,38 @@ export class NewChatState extends Reactive {
     async read() {
         this.isLoading = true;
         try {
-            const [{ assistants, can_create: canCreate }, cloudServices] = await Promise.all([
-                this.api.assistants(),
-                this.api.cloudServices(),
-            ]);
-            Object.assign(this, { assistants, canCreate, cloudServices });
-            Object.assign(this, { isLoaded: true, error: null });
-            this.checkSelection();
+            let asked;
+            do {
+                asked = this.cloudServiceId;
+                const [{ assistants, can_create: canCreate }, cloudServices] = await Promise.all([
+                    this.readAssistants(asked),
+                    this.api.cloudServices(),
+                ]);
+                Object.assign(this, { assistants, canCreate, cloudServices });
+                Object.assign(this, { isLoaded: true, error: null });
+                this.checkSelection();
+            } while (asked !== this.cloudServiceId); // which was chosen meanwhile, or is not there
         } catch (error) {
             this.error = error;
         } finally {
             this.isLoading = false;
         }
+    }
+
+    /** Those of a cloud service among them; of one that is not there (any more), those of every chat. */
+    readAssistants(cloudServiceId) {
+        return this.api.assistants(cloudServiceId).catch((error) => {
+            if (cloudServiceId && error.status === 404) {
+                return this.api.assistants();
+            }
+            throw error;
+        });
+    }
+
+    /** Another cloud service has other assistants. */
+    chooseService(cloudServiceId) {
+        this.cloudServiceId = cloudServiceId;
+        return this.load();
     }
 
     /**

@@ -4,9 +4,45 @@ import { upload } from "./upload";
 
 /** The HTTP contract of the chat, and the only module that talks to it. */
 export class AiApi extends ApiClient {
-    /** @returns {Promise<{assistants: Object[], can_create: boolean}>} */
-    assistants() {
-        return this.request("GET", "/api/ai/assistants");
+    /**
+     * @param {number|null} [cloudServiceId] whose own assistants are offered, too
+     * @returns {Promise<{assistants: Object[], can_create: boolean}>}
+     */
+    assistants(cloudServiceId) {
+        const query = { cloud_service_id: cloudServiceId };
+        return this.request("GET", withQuery("/api/ai/assistants", query));
+    }
+
+    /** @returns {Promise<{assistants: Object[], providers: Object[], servers: Object[]}>} for who manages the service */
+    serviceAssistants(serviceId) {
+        return this.request("GET", `/api/ai/cloud-services/${serviceId}/assistants`);
+    }
+
+    addServiceAssistant(serviceId, values) {
+        return this.request("POST", `/api/ai/cloud-services/${serviceId}/assistants`, values);
+    }
+
+    changeServiceAssistant(id, values) {
+        return this.request("PUT", `/api/ai/assistants/${id}`, values);
+    }
+
+    deleteServiceAssistant(id) {
+        return this.request("DELETE", `/api/ai/assistants/${id}`);
+    }
+
+    /** @returns {Promise<{versions: Object[], has_more: boolean}>} the latest first; `before` is a number of one */
+    assistantVersions(id, before) {
+        return this.request("GET", withQuery(`/api/ai/assistants/${id}/versions`, { before }));
+    }
+
+    /** @returns {Promise<{assistant: Object, left_out: string[]}>} */
+    restoreAssistantVersion(id, versionId) {
+        return this.request("POST", `/api/ai/assistants/${id}/versions/${versionId}/restore`, {});
+    }
+
+    /** @returns {Promise<{good: number, bad: number, shared: {value, reason, text}[]}>} */
+    assistantRatings(id) {
+        return this.request("GET", `/api/ai/assistants/${id}/ratings`);
     }
 
     /** @returns {Promise<{model, id, name, label, image}[]>} those with these letters in their names */

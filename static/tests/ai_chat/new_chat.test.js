@@ -63,6 +63,29 @@ test("offers the choice of assistant and cloud service", async () => {
     });
 });
 
+test("a cloud service brings its own assistants, which go with it", async () => {
+    server.cloudServices = [
+        { id: 5, name: "Shop", state: "running", workspace: { id: 1, name: "ACME" } },
+    ];
+    server.serviceAssistants[5] = [{ id: 9, name: "Shop helper", description: "", tools: 1 }];
+    await mountChat();
+    const choose = async (id) => {
+        queryOne(".o_ai_chat_service").value = id;
+        await manuallyDispatchProgrammaticEvent(queryOne(".o_ai_chat_service"), "change");
+        await settle();
+    };
+    expect(".o_ai_chat_choice").toHaveCount(0);
+    await choose("5");
+    expect(queryAllTexts(".o_ai_chat_choice .fw-bold")).toEqual(["Shop helper", "Ada"]);
+    await click(".o_ai_chat_choice:first");
+    await choose("");
+    expect(".o_ai_chat_input").toHaveAttribute("placeholder", "Message Ada");
+    await choose("5");
+    await click(".o_ai_chat_choice:first");
+    await ask("Hi");
+    expect(server.requestsTo("POST")[0].body).toEqual({ assistant_id: 9, cloud_service_id: 5 });
+});
+
 test("greets with the face of its assistant, and a click asks what is suggested", async () => {
     Object.assign(server.assistants[0], {
         image_url: "/web/static/img/placeholder.png",

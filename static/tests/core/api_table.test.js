@@ -69,7 +69,14 @@ test("each request of the client is one that the API takes", async () => {
     const args = { page: "home" };
     const content = "Hi";
     const requests = {
-        assistants: [[]],
+        assistants: [[], [2]],
+        serviceAssistants: [[2]],
+        addServiceAssistant: [[2, { name: "x", starters: ["y"], provider_id: 1, server_ids: [3] }]],
+        changeServiceAssistant: [[1, { active: false, note: "x" }]],
+        deleteServiceAssistant: [[1]],
+        assistantVersions: [[1], [1, 4]],
+        restoreAssistantVersion: [[1, 4]],
+        assistantRatings: [[1]],
         records: [[1, "azure"]],
         defaultPrompts: [[1, "res.partner"]],
         fillDefaultPrompt: [[3, record]],
