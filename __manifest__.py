@@ -138,6 +138,11 @@
             "woow_paas_platform/static/src/server_forms/**/*",
             "woow_paas_platform/static/src/connections/**/*",
         ],
+        "woow_paas_platform.assets_service_assistants": [
+            "woow_paas_platform/static/src/core/**/*.js",
+            "woow_paas_platform/static/src/core/**/*.xml",
+            "woow_paas_platform/static/src/service_assistants/**/*",
+        ],
         "woow_paas_platform.assets_servers_backend": [
             ("include", "woow_paas_platform.assets_servers"),
             "woow_paas_platform/static/src/server_dialogs/**/*",
@@ -151,6 +156,7 @@
         "web.assets_unit_tests": [
             ("include", "woow_paas_platform.assets_chat_backend"),
             ("include", "woow_paas_platform.assets_servers_backend"),
+            ("include", "woow_paas_platform.assets_service_assistants"),
             "woow_paas_platform/static/tests/**/*",
             ("remove", "woow_paas_platform/static/tests/tours/**/*"),
         ],

@@ -19,9 +19,17 @@ def readable_service(service_id):
     return request.env[SERVICE].browse(service_id).exists()._filtered_access("read")
 
 
+def has_assistants_tab(service):
+    """True for those who manage the service, while it may have assistants; administrators have the backend."""
+    return service.is_manager and service._allows_assistants()
+
+
 def render_service(template, service, **values):
     values.update(
-        page_name="services", service=service, attention=request.env[SERVER]._attention(service)
+        page_name="services",
+        service=service,
+        attention=request.env[SERVER]._attention(service),
+        has_assistants_tab=has_assistants_tab(service),
     )
     return request.render(f"woow_paas_platform.{template}", values)
 
@@ -125,6 +133,14 @@ class ServicePortal(CustomerPortal):
             return request.redirect(f"/my/services/{service.id}?gone=1" if service else GONE)
         props = {"cloudServiceId": service.id}
         return render_service("portal_my_service_mcp", service, props=props)
+
+    @http.route("/my/services/<int:service_id>/assistants", **PAGE)
+    def portal_my_service_assistants(self, service_id, **_kw):
+        service = readable_service(service_id)
+        if not has_assistants_tab(service):
+            return request.redirect(f"/my/services/{service.id}?gone=1" if service else GONE)
+        props = {"cloudServiceId": service.id}
+        return render_service("portal_my_service_assistants", service, props=props)
 
     @http.route("/my/ai-servers", **PAGE)
     def portal_my_ai_servers(self, **_kw):

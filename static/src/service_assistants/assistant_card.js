@@ -1,0 +1,109 @@
+import { Component, onMounted, useEffect, useRef, useState } from "@odoo/owl";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
+import { _t } from "@web/core/l10n/translation";
+import { useService } from "@web/core/utils/hooks";
+import { attempt, RequestError } from "../core/try_again";
+import { AssistantForm } from "./assistant_form";
+import { AssistantRatings } from "./assistant_ratings";
+import { AssistantVersions } from "./assistant_versions";
+
+/** One assistant of a cloud service: its form, versions and ratings. */
+export class AssistantCard extends Component {
+    static template = "woow_paas_platform.ServiceAssistantCard";
+    static components = { AssistantForm, AssistantRatings, AssistantVersions, RequestError };
+    static props = {
+        assistant: Object,
+        providers: Array,
+        servers: Array,
+        api: Object,
+        /** Just added: shown open, with the focus. */
+        isOpen: { type: Boolean, optional: true },
+        /** (id, values): a promise */
+        onChange: Function,
+        /** (assistant): as the API has it now */
+        onPut: Function,
+        /** (id): a promise */
+        onRemove: Function,
+    };
+
+    setup() {
+        this.dialog = useService("dialog");
+        this.toggle = useRef("toggle");
+        this.buttons = useRef("buttons");
+        /** shown: "" | "form" | "versions" | "ratings" */
+        this.state = useState({
+            isOpen: Boolean(this.props.isOpen),
+            shown: "",
+            isBusy: false,
+            error: null,
+        });
+        onMounted(() => this.props.isOpen && this.toggle.el.focus());
+        useEffect(
+            (isEditing) => isEditing && (() => this.buttons.el?.firstElementChild.focus()),
+            () => [this.state.shown === "form"]
+        );
+    }
+
+    get parts() {
+        return [
+            { name: "form", label: _t("Edit"), icon: "fa-pencil" },
+            { name: "versions", label: _t("Versions"), icon: "fa-code-fork" },
+            { name: "ratings", label: _t("Ratings"), icon: "fa-thumbs-o-up" },
+        ];
+    }
+
+    get ratings() {
+        const { good, bad } = this.props.assistant.ratings;
+        return _t("%(good)s good, %(bad)s bad", { good, bad });
+    }
+
+    get serverNames() {
+        const ids = this.props.assistant.server_ids;
+        return this.props.servers
+            .filter(({ id }) => ids.includes(id))
+            .map(({ name }) => name)
+            .join(", ");
+    }
+
+    get providerName() {
+        const { provider_id: id } = this.props.assistant;
+        return this.props.providers.find((one) => one.id === id)?.name || "";
+    }
+
+    show(name) {
+        this.state.shown = this.state.shown === name ? "" : name;
+    }
+
+    switchAssistant(ev) {
+        const active = ev.target.checked;
+        return attempt(this.state, () => this.props.onChange(this.props.assistant.id, { active }));
+    }
+
+    /** Nothing else is opened meanwhile, which would show what was before; the form tells what goes wrong. */
+    async save(values) {
+        this.state.isBusy = true;
+        try {
+            await this.props.onChange(this.props.assistant.id, values);
+            this.state.shown = "";
+        } finally {
+            this.state.isBusy = false;
+        }
+    }
+
+    confirmDelete() {
+        const { id, name } = this.props.assistant;
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Delete this assistant?"),
+            body: _t(
+                "“%(name)s” and its versions will be deleted. Its chats can be read, but not continued.",
+                {
+                    name,
+                }
+            ),
+            confirmLabel: _t("Delete"),
+            confirmClass: "btn-danger",
+            confirm: () => attempt(this.state, () => this.props.onRemove(id)),
+            cancel: () => {},
+        });
+    }
+}
