@@ -167,6 +167,13 @@ class TestGateway(GatewayCase):
         self.assertEqual(self._code(), "approval_required", "once is once")
         self.assertEqual(len(fake.calls), 1)
 
+    def test_a_call_without_arguments_is_found_again(self):
+        self._asks()
+        bare = {"name": TAIPEI["name"]}
+        self._result(bare)
+        self.assertEqual(self._decide("approve_once")[0], 204)
+        self.assertNotEqual(self._code(bare), "approval_required")
+
     def test_a_denied_call_is_refused_with_the_reason(self):
         fake = self._asks()
         self._result()

@@ -1021,7 +1021,7 @@ class ToolCall(models.Model):
     def _asked_for_client(self, tool, arguments):
         """The same call, asked about before; empty if it was not, has been made since, or the tool has changed."""
         undone = self._undone_for_client().filtered(
-            lambda call: call.tool_id == tool and call.arguments == arguments
+            lambda call: call.tool_id == tool and (call.arguments or {}) == arguments
         )
         definition = tool._pinned()
         return undone.filtered(lambda call: call.definition == definition)[:1]
