@@ -46,4 +46,5 @@ HTTP_HEADERS = {"accept-encoding": "identity", "user-agent": CLIENT_NAME}  # ide
 MODERN_VERSION = "2026-07-28"  # the first revision without a handshake
 LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # with one, newest first
 META_PREFIX = "io.modelcontextprotocol/"  # of the keys that MODERN_VERSION reserves in `_meta`
+TASKS = "io.modelcontextprotocol/tasks"  # extension of 2026-07-28
 CLOSING = "answer_"  # begins the ids of calls that the host makes with the answer, see `specs.ClosingCall`

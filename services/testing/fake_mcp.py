@@ -55,6 +55,9 @@ class FakeMcp:
             str, Callable
         ] = {}  # tool or method -> (call, writer), instead of an answer
         self.posts: dict[str, Callable] = {}  # the same, for the POST of a legacy session
+        self.methods_more: dict[
+            str, Callable
+        ] = {}  # method -> coroutine function (call) of its result
         self.paths: dict[str, Callable] = {}  # path -> called when it is asked for
         self.resume: Callable | None = None  # (headers, writer), for a GET with Last-Event-ID
         self.guard: Callable | None = None  # headers -> (status, headers) of a refusal, or None
@@ -315,6 +318,10 @@ class FakeMcp:
             self.calls.append((call.session, call.params["name"], call.arguments))
             self._change()
             return {"result": await self.tools[call.params["name"]][0](call)}
+        if more := self.methods_more.get(method):
+            result = await more(call)
+            self._change()
+            return {"result": result}
         if answer := fake_features.answer(method, call):
             return answer
         return {

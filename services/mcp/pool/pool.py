@@ -10,7 +10,7 @@ import math
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -37,7 +37,7 @@ from ..session import connect, elicitation
 from ..session.call_options import DEFAULTS, CallOptions
 from ..session.session import ServerInfo, Session
 from ..transport.stdio import Process
-from . import limiter
+from . import limiter, server_tasks
 from .breaker import Breaker, State
 from .limiter import Admission, Limiter
 from .open_sessions import OpenSessions
@@ -112,6 +112,7 @@ class Pool:
         self._on_stderr = on_stderr
         self._sessions = OpenSessions(self._open, max_sessions=max_sessions, share=share)
         self._alive: set[Session] = set()
+        self._behind: set[asyncio.Task[None]] = set()
 
     async def call(
         self,
@@ -136,16 +137,14 @@ class Pool:
         if carrier := traces.carrier():  # https://modelcontextprotocol.io/seps/414
             params["_meta"] = carrier
         more = dict(options.resume or {})
+
+        def ask(method: str, given: Mapping[str, Any], left: float) -> Awaitable[dict[str, Any]]:
+            wishes = options if method == CALL else CallOptions(takes_task=True)
+            return self.request(spec, conversation_id, method, given, timeout=left, options=wishes)
+
         for _ in range(elicitation.MAX_ROUNDS):
             try:
-                result = await self.request(
-                    spec,
-                    conversation_id,
-                    CALL,
-                    params | more,
-                    timeout=timeout,
-                    options=options,
-                )
+                result, task_id = await server_tasks.call(ask, params, more, timeout, self._leave)
             except ServerRefused as error:
                 if options.suspends and (wanted := elicitation.required_by_error(error)):
                     raise wanted from error
@@ -153,10 +152,18 @@ class Pool:
             if result.get("resultType", "complete") != elicitation.REQUIRED:
                 return result
             wanted = elicitation.required_by_result(result)
+            if task_id:
+                wanted.more = {server_tasks.TASK: task_id}
             if options.suspends and wanted.questions:
                 raise wanted
             more = await elicitation.elicit_all(wanted, options.on_elicit)
         raise ServerRefused(_lt("The MCP server keeps asking questions."))
+
+    def _leave(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run what nobody waits for."""
+        task = asyncio.ensure_future(coroutine)
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
 
     async def list_tools(self, spec: ServerSpec, conversation_id: Any) -> list[DiscoveredTool]:
         """All tools of a server, every page.

@@ -1,4 +1,4 @@
-"""Call options: what a caller wants of a request beside its method and params. The last three are the pool's."""
+"""Call options: what a caller wants of a request beside its method and params. The last four are the pool's."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ class CallOptions:
     on_elicit: OnElicit | None = None  # answers for the user, whose time does not count
     may_repeat: bool = False  # without side effects: repeated even if it may have happened
     suspends: bool = False  # questions end the call where the server need not be waited for
+    takes_task: bool = False  # the server may make a task of the call, see `pool.server_tasks`
     resume: Mapping[str, Any] | None = None  # the answers to those, see `elicitation.retry_params`
 
 

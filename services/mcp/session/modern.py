@@ -34,6 +34,7 @@ from . import elicitation, paging
 from .session import Request, ServerInfo, Session
 
 MAX_CAPABILITIES = 16 * 1024  # bytes, about
+_TASKS = {"extensions": {const.TASKS: {}}}  # capability of a client that takes tasks
 _ACCEPT = "application/json, text/event-stream"
 
 
@@ -109,9 +110,10 @@ class ModernSession(Session):
                 "name": const.CLIENT_NAME,
                 "version": const.CLIENT_VERSION,
             },
-            f"{const.META_PREFIX}clientCapabilities": elicitation.CAPABILITIES
-            if self._can_ask
-            else {},
+            f"{const.META_PREFIX}clientCapabilities": {
+                **(elicitation.CAPABILITIES if self._can_ask else {}),
+                **(_TASKS if request.options.takes_task else {}),
+            },
         }
         if request.options.on_progress:
             params["_meta"]["progressToken"] = request.id
