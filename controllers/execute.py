@@ -1,6 +1,7 @@
 """Direct tool calls by programs (document 001, which names paths and fields)."""
 
 import uuid
+from dataclasses import replace
 
 from odoo import http
 from odoo.http import request
@@ -184,6 +185,14 @@ class RequestedCall:
         )
         values = {**self.values, "tool_id": found.id, "server_id": found.server_id.id}
         self.direct = direct_call.Direct(call, server.call_timeout, values)
+
+    def go_on(self, row, resume=None):
+        """Make the call of this row, which was asked about.
+
+        :param resume: see `services.mcp.session.call_options.CallOptions`
+        """
+        call = replace(self.direct.call, id=row.call_id)
+        self.direct = replace(self.direct, call=call, is_recorded=True, resume=resume)
 
     def read_records(self, tool):
         """Read Odoo's records with this tool of `services.records.catalog.OF_CLIENTS`."""

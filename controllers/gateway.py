@@ -3,24 +3,27 @@
 import functools
 from dataclasses import replace
 
-from odoo import http
+from odoo import http, tools
 from odoo.http import Response, request
 from odoo.tools import config
 
 from ..models.approval.callable_mixin import APPROVAL_REQUIRED
 from ..runtime import process
-from ..runtime.web import api_error, client_listen, client_reads, direct_call
+from ..runtime.web import api_error, client_listen, client_reads, client_tasks, direct_call
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.client_reads import ClientReads
 from ..runtime.web.client_stream import STREAM, StreamedCall
 from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
-from ..services.gateway import results, server, stream
+from ..services.gateway import approval, messages, results, server, sessions, stream
 from ..services.gateway.approval import Question
-from ..services.gateway.host import Failure, UnknownTool
+from ..services.gateway.host import Failure, Unknown, UnknownState, UnknownTool
+from ..services.gateway.questions import Asked
+from ..services.llm.transcript import DIFFERS
 from ..services.oauth_server import const as oauth
 from ..services.records import catalog
+from ..services.specs import CallResult, Executed
 from ..services.turn import names
 from ..tools import sentences
 from ..tools.refusals import Refusal
@@ -69,22 +72,43 @@ class GatewayController(http.Controller):
 
         if exchange.stream and directs and directs[0].call.server:
             return StreamedCall(
-                request.env, directs[0], exchange.stream, lambda executed: work([executed]), fail
+                request.env,
+                directs[0],
+                exchange.stream,
+                host.server_keys[directs[0].call.id],
+                lambda made: work([made]),
+                fail,
             )
         return direct_call.respond_all(request.env, directs, work, fail)
 
     @http.route("/mcp", methods=["GET", "DELETE"], **ROUTE)
     def other(self):
-        """The stream of a legacy client, where one can be kept open; there is no session to end."""
+        """The stream of a legacy client, where one can be kept open, or one that it resumes; no session is ended."""
         sent = request.httprequest
-        if (
-            sent.method == "GET"
-            and process.is_evented()
-            and stream.TYPE in sent.headers.get("Accept", "")
-        ):
-            return _listening(stream.Subscription(None))
+        if sent.method == "GET" and stream.TYPE in sent.headers.get("Accept", ""):
+            if event_id := sent.headers.get("Last-Event-ID"):
+                return _resumed(stream.resumed(event_id))
+            if process.is_evented():
+                return _listening(stream.Subscription(None))
         said = jsonrpc.error(None, "Send requests as POST.", jsonrpc.INVALID_REQUEST)
         return request.make_json_response(said, headers=[("Allow", "POST")], status=405)
+
+
+def _resumed(call_id):
+    """Answer to a call whose stream has lost its line: at once, or later where that holds no worker."""
+    env = request.env
+    row = env[CALL]._task_of_client(call_id, _client_name())
+    if not row or not row.task.get("resumes"):
+        said = env._("There is no stream to resume, or its result is no longer kept.")
+        return _response(server.Reply(404, jsonrpc.error(None, said, jsonrpc.INVALID_REQUEST)))
+    lifetime = 0.0
+    if process.is_evented():
+        if client_listen.is_full(request.db, env.uid):
+            raise ApiError.busy(env._("Too many streams are open. Try again in a moment."))
+        lifetime = client_listen.LIFETIME
+    found = client_tasks.replay(request.db, env.uid, env.lang, call_id, lifetime)
+    body = client_listen.counted(request.db, env.uid, found) if lifetime else found
+    return Response(body, headers=STREAM, direct_passthrough=True)
 
 
 def _listening(subscription):
@@ -106,6 +130,8 @@ class _Host(ClientReads):
     def __init__(self, env):
         super().__init__(env)
         self.server_keys = {}
+        secret = tools.hmac(env(su=True), "woow_mcp_session", env.uid)  # of this database
+        self.session_key = secret.encode()
         self.tells_changes = bool(config["workers"])
 
     @functools.cached_property
@@ -123,7 +149,7 @@ class _Host(ClientReads):
         ]
         return [*specs, *(tool.spec for tool in self.of_records.values())]
 
-    def call(self, name, arguments, answer):
+    def call(self, name, arguments, answer, check):
         try:
             check_mcp_is_on()
             requested = RequestedCall(name, text.storable(arguments), _client())
@@ -132,19 +158,56 @@ class _Host(ClientReads):
                 instead = requested.wrong_arguments()
             else:
                 requested.take(self._tool(name), name)
+                check(requested.direct.call.tool.input_schema)
                 process.runner()
-                instead = requested.refusal(ask=lambda: self._ask_user(requested, answer))
+                instead = self._decide(requested, answer)
         except (ApiError, EngineError, Refusal) as error:
             instead = api_error.of(error, api_error.request_reader())
-        if isinstance(instead, Question):
+        if isinstance(instead, Question | Asked):
             return instead
         if instead:
             return _failed(instead)
         if requested.tool:
-            server = requested.tool.server_id
-            called = server._unambiguous_names()[server]
-            self.server_keys[requested.direct.call.id] = names.server_key(called)
+            self.server_keys[requested.direct.call.id] = self._server_key(requested.tool)
         return requested.direct
+
+    def _decide(self, requested, answer):
+        """Find what is said in place of a call, None where it is made; with answers to its questions it goes on.
+
+        :raises UnknownState: it has not asked them
+        """
+        asked = None
+        if answer and answer.state:
+            asked = self.env[CALL]._asked_about(
+                answer.state, requested.tool, requested.arguments, _client_name()
+            )
+            if not asked:
+                raise UnknownState
+        if not asked or not asked._state_for_client():
+            instead = requested.refusal(ask=lambda: self._ask_user(requested, answer))
+            if not instead and answer and not answer.state:
+                known = {key: one for key, one in answer.responses.items() if key != approval.KEY}
+                if known:
+                    requested.direct = replace(requested.direct, resume={"inputResponses": known})
+            return instead
+        if refused := self._refusal(asked, requested.tool):
+            return refused
+        resume = asked._answer_for_client(answer.responses)
+        if resume is not None:
+            requested.go_on(asked, resume)
+            return None
+        if asked.outcome:
+            return ApiError(403, "denied", asked.llm_text)
+        return asked._questions_for_client()
+
+    def _refusal(self, row, tool):
+        """An error if a call that was begun, or waits, must not go on; then its row is over."""
+        refusal = tool._direct_call_refusal(row.arguments or {})
+        if not refusal or (refusal[0] == APPROVAL_REQUIRED and row.approval == "approved"):
+            return None
+        code, reason = refusal
+        row._end_direct(CallResult(outcome="denied", text=reason, display=reason))
+        return ApiError(403, code, reason)
 
     def _ask_user(self, requested, answer):
         """Ask the user about a call, unless the same one was decided before.
@@ -157,18 +220,79 @@ class _Host(ClientReads):
             direct = requested.direct
             asks = self.env[CALL]._values_to_ask(requested.tool, requested.arguments)
             row = direct_call.record(self.env, direct.call, {**direct.values, **asks})
-        elif answer and answer.state == row.call_id and row.approval == "pending":
+        elif answer and answer.state == row.call_id and row.approval == "pending" and answer.action:
             if answer.action == "cancel":
-                return ApiError(403, APPROVAL_REQUIRED, _where_to_decide(self.env))
+                return ApiError(403, APPROVAL_REQUIRED, row._where_to_decide())
             row._decide_for_client("approve_once" if answer.action == "accept" else "deny")
         if row.approval == "denied":
             return ApiError(403, "denied", sentences.translated(self.env, row._denial()))
         if row.approval == "pending":
-            return Question(row.call_id, row._question_for_client(), _where_to_decide(self.env))
+            return Question(row.call_id, row._question_for_client(), row._where_to_decide())
         row._start_for_client()
-        call = replace(requested.direct.call, id=row.call_id)
-        requested.direct = replace(requested.direct, call=call, is_recorded=True)
+        requested.go_on(row)
         return None
+
+    # ------------------------------------------------------------ tasks
+
+    def answer(self, key, result):
+        row = self.env[CALL]._of_client(key.rpartition(".")[0], _client_name())
+        if not row or not row._take_for_client(key, text.storable(result)):
+            raise Unknown
+
+    def as_task(self, question):
+        row = self.env[CALL]._of_client(question.state, _client_name())
+        made = row and row._make_task(self._server_key(row.tool_id))
+        return row._as_task() if made else None
+
+    def task(self, task_id):
+        row = self._task_row(task_id)
+        if row.approval == "approved" and not row.started_at and not row.outcome:
+            self._go_on(row, None)
+        return row._as_task()
+
+    def update_task(self, task_id, responses):
+        row = self._task_row(task_id)
+        if row._state_for_client():
+            resume = row._answer_for_client(responses)
+            if resume is not None:
+                self._go_on(row, resume)
+
+    def cancel_task(self, task_id):
+        self._task_row(task_id)._cancel_for_client()
+
+    def _task_row(self, task_id):
+        row = self.env[CALL]._task_of_client(task_id, _client_name())
+        if not row:
+            raise Unknown
+        return row
+
+    def _go_on(self, row, resume):
+        """Begin the call of a task, or what is left of it, unless it may not be made any more."""
+        tool = row.tool_id.with_env(self.env)
+        alias = next((alias for alias, known in self._by_alias.items() if known == tool), "")
+        requested = RequestedCall(alias, row.arguments or {}, _client())
+        try:
+            check_mcp_is_on()
+            if not alias or row.definition not in (False, tool._pinned()):
+                raise Refusal(sentences.translated(self.env, DIFFERS), "denied")
+            requested.take(tool, alias)
+            process.runner()
+        except (ApiError, EngineError, Refusal) as error:
+            said = api_error.of(error, api_error.request_reader()).description
+            row._end_direct(CallResult(outcome="denied", text=said, display=said))
+            return
+        if self._refusal(row, tool):
+            return
+        if not row.started_at:
+            row._start_for_client()
+        requested.go_on(row, resume)
+        client_tasks.begin(self.env, requested.direct, row.task)
+
+    # ------------------------------------------------------------ names
+
+    def _server_key(self, tool):
+        server = tool.server_id
+        return names.server_key(server._unambiguous_names()[server])
 
     def _tool(self, alias):
         tool = self._by_alias.get(alias)
@@ -184,8 +308,12 @@ class _Host(ClientReads):
 
 
 def _result(executed, server):
+    if not isinstance(executed, Executed):
+        return executed
     if executed.raw is not None:
         return results.of_tool(executed.raw, server)
+    if getattr(executed.error, "rpc_code", 0) == jsonrpc.MISSING_CAPABILITY:
+        return messages.lacks_capability(executed.result.text, executed.error.data)
     code = getattr(executed.error, "code", executed.result.outcome)
     return results.failed(executed.result.text, code)
 
@@ -196,22 +324,17 @@ def _failed(error):
 
 def _client():
     """Columns of an audit row that say which client has asked, as far as a sign-in tells."""
-    return {"client_name": getattr(request, "woow_client", False)}
+    return {"client_name": _client_name()}
 
 
-def _where_to_decide(env):
-    page = env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
-    return env._(
-        "This call needs the user's approval. The user can allow or deny it on this page: %(page)s "
-        "Once it is allowed, make the same call again within an hour.",
-        page=page,
-    )
+def _client_name():
+    return getattr(request, "woow_client", False)
 
 
 def _response(reply):
     if reply.message is None:
         return request.make_response("", status=reply.status)
-    headers = {}
+    headers = {sessions.HEADER: reply.session} if reply.session else {}
     if reply.status == 403:
         needed = reply.message["error"]["data"]["scope"]
         addresses = request.env["ir.http"]._woow_addresses()

@@ -215,8 +215,11 @@ class Engine:
 
         return await model_names.read(spec, self.connections)
 
-    async def call(self, call, conversation_id, timeout, on_progress=None):
-        """One call without a turn, see `services.turn.execution.execute`."""
+    async def call(self, call, conversation_id, timeout, **options):
+        """One call without a turn, see `services.turn.execution.execute`.
+
+        :param options: of `CallOptions`
+        """
         await self._with(self._protocols)
         from ..services.mcp.session.call_options import CallOptions  # noqa: PLC0415
         from ..services.turn import execution  # noqa: PLC0415
@@ -227,7 +230,7 @@ class Engine:
                 self.pool,
                 conversation_id,
                 timeout=timeout,
-                options=CallOptions(on_progress=on_progress),
+                options=CallOptions(**options),
             )
             if executed.error:
                 span.fail(executed.error)

@@ -10,9 +10,12 @@ from odoo.tests import tagged
 
 from ..controllers import execute
 from ..models.turn import tool_call
-from ..runtime.web import client_stream, slots
+from ..runtime.web import client_stream, client_tasks, slots
 from ..services import const, jsonrpc
-from ..services.gateway import messages
+from ..services.errors import ElicitationRequired, ServerRefused
+from ..services.gateway import messages, tasks
+from ..services.mcp.session.elicitation import ElicitRequest
+from ..services.specs import CallResult, Executed
 from ..services.testing.fake_tools import TOOLS, text
 from ..tools import mcp_switch
 from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
@@ -270,14 +273,18 @@ class TestGateway(GatewayCase):
             return call(requestState=state, inputResponses=said, **more)
 
         self.assertEqual(answered("cancel")["_meta"]["code"], "approval_required")
-        self.assertEqual(answered("accept", "another")["resultType"], "input_required")
-        other = answered("accept", arguments={"city": "Rome"})
-        self.assertEqual(
-            (other["resultType"], other["requestState"] == state), ("input_required", False)
-        )
+        accepted = {"approval": {"action": "accept"}}
+
+        def refused(**more):
+            sent = {**TAIPEI, "inputResponses": accepted, "requestState": state, **more}
+            said = self._modern("tools/call", sent, capable)[1]
+            self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+
+        refused(requestState="another")
+        refused(arguments={"city": "Rome"})
         self.assertEqual(fake.calls, [])
         self.assertEqual(answered("accept")["content"][0]["text"], "Sunny in Taipei.")
-        self.assertEqual(answered("accept")["resultType"], "input_required", "once is once")
+        refused()  # once is once
         self.assertEqual(len(fake.calls), 1)
         again = call()["requestState"]
         self.assertEqual(answered("decline", again)["_meta"]["code"], "denied")
@@ -573,6 +580,298 @@ class TestStreams(GatewayCase):
             _kind, (said,) = self._streamed(token=1)
         self.assertEqual(said["result"]["_meta"]["code"], "too_many_waits")
         self.assertEqual(self._rows().mapped("outcome"), ["error", "denied"])
+
+
+TAKES = {"extensions": {tasks.EXTENSION: {}}}
+FORM = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
+SHOWS = {"elicitation": {"form": {}}}
+
+
+def _question(message):
+    params = {"mode": "form", "message": message, "requestedSchema": FORM}
+    return {"method": "elicitation/create", "params": params}
+
+
+async def _books(call):
+    """Ask two things, at once."""
+    if answers := call.params.get("inputResponses"):
+        seats = [answers[key].get("content") for key in ("a", "b")]
+        return text(f"{call.params.get('requestState')} {seats}")
+    asked = {key: _question(f"Seats {key}?") for key in ("a", "b")}
+    return {"resultType": "input_required", "inputRequests": asked, "requestState": "kept"}
+
+
+class AskingCase(GatewayCase):
+    """The tool asks its user in the way of 2026-07-28."""
+
+    def setUp(self):
+        super().setUp()
+        self.fake = self._served()
+        self.fake.eras = ("modern",)
+        self.fake.tools["forecast"] = (_books, json.loads(SCHEMA))
+
+    def _made(self, capabilities=SHOWS, **more):
+        return self._modern("tools/call", {**TAIPEI, **more}, capabilities)[1]
+
+    def _responses(self, **seats):
+        accepted = {"action": "accept"}
+        return {key: {**accepted, "content": {"seats": value}} for key, value in seats.items()}
+
+
+@tagged("post_install", "-at_install")
+class TestQuestionsOfServers(AskingCase):
+    """Questions that a server asks during a call of a client."""
+
+    def test_a_question_is_passed_on_and_its_answer_back(self):
+        asked = self._made()["result"]
+        self.assertEqual(asked["resultType"], "input_required")
+        self.assertEqual(
+            asked["inputRequests"]["a"]["params"],
+            {"mode": "form", "message": "weather: Seats a?", "requestedSchema": FORM},
+        )
+        state = asked["requestState"]
+        self.assertNotIn("kept", state)
+        row = self._rows()
+        self.assertFalse(row.outcome)
+        again = self._made(requestState=state, inputResponses=self._responses(a=1))["result"]
+        self.assertEqual(
+            (again["resultType"], list(again["inputRequests"])), ("input_required", ["b"])
+        )
+        answers = self._responses(a=9, b=2)
+        made = self._made(requestState=state, inputResponses=answers)["result"]
+        self.assertEqual(
+            made["content"][0]["text"], "kept [{'seats': 1}, {'seats': 2}]", "the first counts"
+        )
+        self.assertEqual((self._rows(), self._rows().outcome), (row, "ok"))
+        late = self._made(requestState=state, inputResponses=answers)
+        self.assertEqual(late["error"]["code"], jsonrpc.INVALID_PARAMS)
+
+    def test_a_state_is_of_its_user_client_and_call(self):
+        state = self._made()["result"]["requestState"]
+        answers = {"inputResponses": self._responses(a=1, b=2)}
+        for wrong in (
+            {"requestState": f"{state}0"},
+            {"requestState": state.partition(".")[0]},
+            {"requestState": state, "arguments": {"city": "Rome"}},
+        ):
+            said = self._made(**answers, **wrong)
+            self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+        key, self.key = self.key, self._client_key(self.guest)
+        said = self._made(**answers, requestState=state)
+        self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+        self.key = key
+        self.assertFalse(self._made(**answers, requestState=state)["result"]["isError"])
+
+    def test_rules_count_for_a_call_that_goes_on(self):
+        state = self._made()["result"]["requestState"]
+        self.env["woow_paas_platform.approval_rule"].create(
+            {"tool_id": self.forecast.id, "policy": "never", "condition": "city == 'Taipei'"}
+        )
+        self.env.flush_all()
+        said = self._made(requestState=state, inputResponses=self._responses(a=1, b=2))["result"]
+        self.assertEqual(said["_meta"]["code"], "denied")
+        self.assertEqual((len(self.fake.calls), self._rows().outcome), (1, "denied"))
+
+    def test_who_cannot_show_it_is_told(self):
+        for capabilities in ({}, {"elicitation": {"url": {}}}):
+            said = self._made(capabilities)["result"]
+            self.assertNotEqual(said["resultType"], "input_required")
+        self.assertEqual(said["_meta"]["code"], "input_required")
+        self.assertFalse(self._rows().filtered(lambda row: not row.outcome))
+
+    def test_nobody_answers(self):
+        self._made()
+        row = self._rows()
+        past = fields.Datetime.now() - timedelta(hours=2)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET write_date = %s WHERE id = %s", [past, row.id]
+        )
+        self.env.invalidate_all()
+        row.sudo()._close_lost_direct_calls()
+        self.assertEqual((self._rows().outcome, row.sudo().ask_state), ("cancelled", False))
+
+
+@tagged("post_install", "-at_install")
+class TestTasks(AskingCase):
+    """Calls whose clients come back for the result; tests run by themselves what a process does in the background."""
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(patch.object(client_stream, "TASK_AFTER", 0.0))
+        self.begun = []
+        self.enterContext(
+            patch.object(
+                client_tasks, "begin", lambda _env, direct, _task: self.begun.append(direct)
+            )
+        )
+
+    def _task(self, method="tasks/get", task_id=None, key=None, **more):
+        task_id = task_id or self._rows()[-1:].call_id
+        params = {"taskId": task_id, **more}
+        key, self.key = self.key, key or self.key
+        status, said = self._modern(method, params, TAKES, **{"Mcp-Name": task_id})
+        self.key = key
+        self.assertEqual(status, 200, said)
+        return said.get("result") or said["error"]["code"]
+
+    def _end(self, executed):
+        """A call of a task has come to its end."""
+        self._rows()[-1:].sudo()._end_task(executed)
+        self.env.flush_all()
+
+    def _decided(self, decision, **more):
+        self._rows()[-1].with_user(self.member)._decide_for_client(decision, **more)
+        self.env.flush_all()
+
+    def _executed(self, raw=None, error=None, outcome="ok"):
+        result = CallResult(outcome=outcome, text="Sunny.", display="Sunny.")
+        return Executed(result=result, raw=raw, error=error)
+
+    def test_a_call_that_lasts_is_a_task(self):
+        made = self._made(TAKES)["result"]
+        row = self._rows()
+        self.assertEqual((made["resultType"], made["taskId"]), ("task", row.call_id))
+        self.assertEqual(made["status"], "working")
+        self.assertEqual(self._task()["status"], "working")
+        link = {"type": "resource_link", "uri": "note://one", "name": "one"}
+        self._end(self._executed({"content": [link], "structuredContent": {"a": 1}}))
+        found = self._task()
+        self.assertEqual((found["status"], found["resultType"]), ("completed", "complete"))
+        self.assertEqual(found["result"]["content"][0]["uri"], "odoo://weather/note://one")
+        self.assertEqual(found["result"]["structuredContent"], {"a": 1})
+        self.assertEqual(self._rows().outcome, "ok")
+
+    def test_who_takes_no_task_gets_none(self):
+        for capabilities in ({}, {"extensions": {}}, {"extensions": {"x": {}}}):
+            self.assertEqual(self._made(capabilities)["result"]["resultType"], "complete")
+        self.assertFalse(self._rows().sudo().filtered("task"))
+
+    def test_what_no_tool_has_answered_is_failed(self):
+        self._made(TAKES)
+        error = ServerRefused("It has crashed.", rpc_code=-32603)
+        self._end(self._executed(error=error, outcome="error"))
+        found = self._task()
+        self.assertEqual((found["status"], found["error"]["code"]), ("failed", -32603))
+        self.assertNotIn("result", found)
+
+    def test_a_task_whose_process_died_is_failed(self):
+        self._made(TAKES)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET write_date = %s WHERE id = %s",
+            [fields.Datetime.now() - timedelta(minutes=20), self._rows().id],
+        )
+        self.env.invalidate_all()
+        self._rows().sudo()._close_lost_direct_calls()
+        found = self._task()
+        self.assertEqual((found["status"], found["error"]["data"]), ("failed", {"code": "unknown"}))
+
+    def test_a_task_is_cancelled_once(self):
+        self._made(TAKES)
+        for _ in range(2):
+            self.assertEqual(self._task("tasks/cancel").keys(), {"resultType", "_meta"})
+        self.assertEqual((self._task()["status"], self._rows().outcome), ("cancelled", "cancelled"))
+        self._end(self._executed({"content": []}))
+        self.assertEqual(self._task()["status"], "cancelled")
+
+    def test_nobody_else_sees_a_task(self):
+        self._made(TAKES)
+        theirs = self._client_key(self.guest)
+        for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+            more = {"inputResponses": {}} if method == "tasks/update" else {}
+            self.assertEqual(self._task(method, key=theirs, **more), jsonrpc.INVALID_PARAMS)
+        row = self._rows().sudo()
+        row.client_name = "Another Client"
+        self.env.flush_all()
+        self.assertEqual(self._task(), jsonrpc.INVALID_PARAMS)
+        row.write({"client_name": False, "task": False})
+        self.env.flush_all()
+        self.assertEqual(self._task(), jsonrpc.INVALID_PARAMS, "no task")
+
+    def test_a_task_expires(self):
+        self._made(TAKES)
+        self._end(self._executed({"content": []}))
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET create_date = %s WHERE id = %s",
+            [fields.Datetime.now() - timedelta(hours=3), self._rows().id],
+        )
+        self.env.invalidate_all()
+        self.assertEqual(self._task(), jsonrpc.INVALID_PARAMS)
+        self._rows().sudo()._close_lost_direct_calls()
+        self.assertFalse(self._rows().sudo().task)
+
+    def test_nobody_has_endless_tasks(self):
+        with patch.object(tool_call, "MAX_TASKS", 1):
+            kinds = [self._made(TAKES)["result"]["resultType"] for _ in range(2)]
+        self.assertEqual(kinds, ["task", "complete"])
+
+    def test_a_task_asks(self):
+        self._made({**TAKES, **SHOWS})
+        row = self._rows().sudo()
+        asked = {key: ElicitRequest(message=key, schema=FORM) for key in ("a", "b")}
+        row._ask_client(
+            ElicitationRequired(questions=asked, more={"requestState": "kept"}), ["form"]
+        )
+        self.env.flush_all()
+        found = self._task()
+        self.assertEqual(
+            (found["status"], [*found["inputRequests"]]), ("input_required", ["a", "b"])
+        )
+        self.assertNotIn("requestState", found)
+        for responses, left in (
+            ({"x": {"action": "accept"}}, ["a", "b"]),
+            (self._responses(a="many"), ["a", "b"]),
+            (self._responses(a=1), ["b"]),
+        ):
+            self._task("tasks/update", inputResponses=responses)
+            self.assertEqual([*self._task()["inputRequests"]], left)
+        self.assertNotIn("seats", str(row.ask_state.get("answers")), "answers may be secrets")
+        self._task("tasks/update", inputResponses=self._responses(b=2))
+        self.assertEqual(self._task()["status"], "working")
+        (direct,) = self.begun
+        self.assertEqual((direct.call.id, direct.resume["requestState"]), (row.call_id, "kept"))
+        self.assertEqual(direct.resume["inputResponses"]["b"]["content"], {"seats": 2})
+
+    def test_a_call_that_asks_waits_as_a_task(self):
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        made = self._made(TAKES)["result"]
+        self.assertEqual((made["resultType"], made["status"]), ("task", "input_required"))
+        self.assertIn("/my/ai/decisions", made["statusMessage"])
+        self._task("tasks/update", inputResponses={"approval": {"action": "accept"}})
+        found = self._task()
+        self.assertEqual((found["status"], found["inputRequests"]), ("input_required", {}))
+        self.assertEqual((self.begun, self._rows().approval), ([], "pending"), "no client decides")
+        self._decided("approve_once")
+        self.env.flush_all()
+        for _ in range(2):
+            self.assertEqual(self._task()["status"], "working")
+        self.assertEqual(len(self.begun), 1, "it is begun once")
+        self.assertEqual(len(self._rows()), 1)
+
+    def test_what_is_not_allowed_is_not_made(self):
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        self._made(TAKES)
+        self._decided("deny", reason="Not today.")
+        self.env.flush_all()
+        found = self._task()
+        self.assertEqual((found["status"], found["result"]["isError"]), ("completed", True))
+        self.assertEqual(found["result"]["_meta"]["code"], "denied")
+        self._made(TAKES, arguments={"city": "Rome"})
+        self._decided("approve_once")
+        self.forecast.definition_hash = "another"
+        self.env.flush_all()
+        self.assertEqual(self._task()["result"]["_meta"]["code"], "denied")
+        self.assertEqual(self.begun, [])
+
+    def test_a_cancelled_task_asks_nobody(self):
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        self._made(TAKES)
+        self._task("tasks/cancel")
+        self.env.invalidate_all()
+        waiting = self.env["woow_paas_platform.tool_call"].with_user(self.member)
+        self.assertFalse(waiting._waiting_for_client())
 
 
 @tagged("post_install", "-at_install")

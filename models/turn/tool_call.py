@@ -8,9 +8,11 @@ from odoo import api, fields, models
 from odoo.fields import Domain
 from odoo.tools.sql import column_exists
 
-from ...services import const, events, text
+from ...services import const, events, jsonrpc, text
 from ...services.approval import approval, explanation, hints, taint
-from ...services.errors import ElicitationRequired, EngineError, SignInRequired
+from ...services.errors import ElicitationRequired, EngineError, SecretUnreadable, SignInRequired
+from ...services.gateway import questions, results
+from ...services.gateway.tasks import Task
 from ...services.llm.files import MAX_BYTES, fitting_files
 from ...services.llm.transcript import DIFFERS
 from ...services.mcp.session import elicitation
@@ -22,7 +24,7 @@ from ...services.specs import CallResult, Verdict
 from ...services.toolset import lookup
 from ...services.turn import read_result
 from ...services.turn.calls import NOT_FINISHED
-from ...tools import labels, limits, sentences
+from ...tools import labels, limits, sentences, vault
 from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, Refusal, TooLate
@@ -54,6 +56,7 @@ ASKS_FOR_EVER = _lt("The MCP server keeps asking questions.")
 DECLINED = _lt(
     "The user did not complete what the MCP server requested first, so the call was not made."
 )
+NOT_ANSWERED = _lt("A question of the MCP server was not answered in time.")
 NOT_DECIDED = _lt("The user did not decide on this call in time, so it was not made.")
 REMOVED = _lt("The MCP server was removed.")
 BY_A_MANAGER = _lt(
@@ -73,6 +76,9 @@ CLIENT_WAIT = timedelta(
 )  # for a decision on a call of an MCP client, and for the call after it
 MAX_OF_CLIENTS = 20  # calls of one user that wait for one
 MAX_WEIGHT_OF_CLIENTS = 2 * MEGABYTE  # bytes of their arguments, about: all of them are on one page
+TASK_TTL = CLIENT_WAIT + timedelta(hours=1)  # in which a client finds a task and its result
+MAX_TASKS = 20  # of one user that are not over
+MAX_STATE = 64 * 1024  # bytes that a server may want back with the answers, about
 MAX_QUESTION = 1_500  # characters of the arguments, in a question that a client shows
 SLACK = 20  # a full share gives up one part in so many at once
 
@@ -226,6 +232,12 @@ class ToolCall(models.Model):
         groups=fields.NO_ACCESS, help="Data that is sent back to the server with the answers."
     )
 
+    task = fields.Json(
+        prefetch=False,
+        groups=fields.NO_ACCESS,
+        help="Set for calls whose MCP client comes back for the result, which is kept here for it.",
+    )
+
     records = fields.Selection(
         [("read", "Read"), ("write", "Change")],
         "Odoo Records",
@@ -260,6 +272,7 @@ class ToolCall(models.Model):
     _unsummed = models.Index(
         "((create_date::date)) WHERE outcome IS NOT NULL AND is_summed IS NOT TRUE"
     )
+    _tasks = models.Index("(create_date) WHERE task IS NOT NULL")
     _kept = models.Index("(user_id, id) INCLUDE (kept_bytes) WHERE kept_bytes > 0")
     _created = models.Index("(create_date)")
     _call_id_unique = models.Constraint("UNIQUE (call_id)", "The ID of a tool call must be unique.")
@@ -1105,6 +1118,280 @@ class ToolCall(models.Model):
             for call in self
         ]
 
+    @api.model
+    def _where_to_decide(self):
+        page = self.env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
+        return self.env._(
+            "This call needs the user's approval. The user can allow or deny it on this page: %(page)s "
+            "Once it is allowed, make the same call again within an hour.",
+            page=page,
+        )
+
+    @api.model
+    def _asked_about(self, state, tool, arguments, client):
+        """The very call of the current user and client that waits for answers.
+
+        :param state: as the client was told it, not checked
+        """
+        call_id, _, ask_round = state.partition(".")
+        found = self._of_client(call_id, client).filtered(
+            lambda call: call.tool_id == tool and (call.arguments or {}) == arguments
+        )
+        if ask_round:
+            return found.filtered(lambda call: call._state_for_client() == state)
+        return found & self._undone_for_client()
+
+    @api.model
+    def _of_client(self, call_id, client):
+        """Call of this id, if it is a direct one of the current user and client; it has system rights.
+
+        :param client: name by its sign-in, False for a key
+        """
+        # sudo: tool_call - people have no write access, nor clients what is kept for them; the call is the caller's own
+        return self.sudo().search(
+            [
+                ("call_id", "=", call_id),
+                ("user_id", "=", self.env.uid),
+                ("turn_id", "=", False),
+                ("client_name", "=", client or False),
+                ("create_date", ">", fields.Datetime.now() - TASK_TTL),
+            ]
+        )
+
+    # ------------------------------------------------------------ questions of servers: calls of MCP clients
+
+    def _ask_client(self, wanted, shows):
+        """Let the client pass the questions of a server on to its user.
+
+        :param wanted: an `ElicitationRequired`
+        :param shows: kinds of questions that the client shows
+        :return: False where it cannot, or too much of this user waits
+        """
+        self.ensure_one()
+        waiting = [
+            ("user_id", "=", self.user_id.id),
+            ("turn_id", "=", False),
+            ("outcome", "=", False),
+            ("ask_state", "!=", False),
+        ]
+        if (
+            self.outcome
+            or not questions.can_be_shown(wanted.questions, shows)
+            or self.ask_round >= elicitation.MAX_ROUNDS
+            or text.weight(wanted.more, MAX_STATE) >= MAX_STATE
+            or self.search_count(waiting, limit=MAX_OF_CLIENTS) >= MAX_OF_CLIENTS
+        ):
+            return False
+        asked = {
+            key: {"message": one.message, "schema": dict(one.schema), "url": one.url}
+            for key, one in wanted.questions.items()
+        }
+        more = None if wanted.more is None else dict(wanted.more)
+        self.ask_round += 1
+        self.ask_state = text.storable({"questions": asked, "more": more})
+        return True
+
+    def _state_for_client(self):
+        """Opaque name of the call and its round of questions; empty where it does not ask."""
+        asks = not self.outcome and "questions" in (self.ask_state or {})
+        return f"{self.call_id}.{self.ask_round}" if asks else ""
+
+    def _questions_for_client(self):
+        """`services.gateway.questions.Asked` of the questions that are open."""
+        answered = self._kept_answers()
+        asked = {key: one for key, one in self._asked_of_client().items() if key not in answered}
+        return questions.Asked(self._state_for_client(), asked, self.server_name or "")
+
+    def _asked_of_client(self):
+        asked = (self.ask_state or {}).get("questions") or {}
+        return {key: elicitation.ElicitRequest(**one) for key, one in asked.items()}
+
+    def _kept_answers(self):
+        """Answers so far, where they come one by one."""
+        try:
+            kept = vault.decrypt((self.ask_state or {}).get("answers", ""))
+        except SecretUnreadable:  # then they are asked for again
+            return {}
+        found = json.loads(kept) if kept else {}
+        return {key: elicitation.ElicitResult(**one) for key, one in found.items()}
+
+    def _answer_for_client(self, responses):
+        """Take answers of the user; what does not fit its question is asked again.
+
+        :param responses: by the keys of the questions, not checked
+        :return: params with which the call goes on, None as long as there are open questions or where it ends
+        """
+        self.ensure_one()
+        asked, known = self._asked_of_client(), self._kept_answers()
+        known |= questions.fitting({key: asked[key] for key in asked.keys() - known}, responses)
+        if len(known) < len(asked):
+            told = {
+                key: {"action": one.action, "content": dict(one.content)}
+                for key, one in known.items()
+            }
+            if told:
+                kept = vault.encrypt(json.dumps(told))
+                self.ask_state = {**self.ask_state, "answers": kept}
+            return None
+        more, self.ask_state = self.ask_state["more"], False
+        if more is None and any(one.action != "accept" for one in known.values()):
+            said = sentences.translated(self.env, DECLINED)
+            self._end_direct(CallResult(outcome="denied", text=said, display=said))
+            return None
+        wanted = ElicitationRequired(questions=asked, more=more)
+        return elicitation.retry_params(wanted, known) if more is not None else {}
+
+    def _hold_for_client(self, key):
+        """A server waits for the answer to a question that a legacy client shows its user.
+
+        :param key: of the question
+        """
+        self.ask_state = {"held": key}
+
+    def _take_for_client(self, key, result):
+        """Keep an answer for the process whose server waits for it.
+
+        :param key: of the question, not checked
+        :param result: MCP's ``ElicitResult``, not checked
+        :return: False where nobody waits
+        """
+        state = self.ask_state or {}
+        if self.outcome or state.get("held") != key or "answers" in state:
+            return False
+        kept = vault.encrypt(json.dumps({"": result}))
+        self.ask_state = {**state, "answers": kept}
+        return True
+
+    def _answer_held(self, question):
+        """Answer to the question that a server waits with, None until there is one.
+
+        :param question: a `services.mcp.session.elicitation.ElicitRequest`
+        """
+        if self.outcome or "answers" not in (self.ask_state or {}):
+            return None
+        told = json.loads(vault.decrypt(self.ask_state["answers"]))
+        self.ask_state = False
+        found = questions.fitting({"": question}, told)
+        return found.get("") or elicitation.ElicitResult(action="cancel")
+
+    # ------------------------------------------------------------ tasks of MCP clients
+
+    @api.model
+    def _task_of_client(self, call_id, client):
+        """Task of the current user and client, see `_of_client`."""
+        return self._of_client(call_id, client).filtered("task")
+
+    def _make_task(self, server="", shows=(), resumes=()):
+        """Keep the result for a client that comes back for it.
+
+        :param server: of `services.gateway.uris.address`
+        :param shows: kinds of questions that the client shows
+        :param resumes: of `services.gateway.stream.Stream`, for a client that resumes a stream
+        :return: False where too many tasks of this user are not over
+        """
+        self.ensure_one()
+        if not self.task:
+            open_tasks = [
+                ("user_id", "=", self.user_id.id),
+                ("turn_id", "=", False),
+                ("outcome", "=", False),
+                ("task", "!=", False),
+            ]
+            if self.search_count(open_tasks, limit=MAX_TASKS) >= MAX_TASKS:
+                return False
+            self.task = {"server": server, "shows": sorted(shows), "resumes": list(resumes)}
+        return True
+
+    def _message_for_client(self):
+        """Answer to the request of a client that resumes its stream; None until it is over, or where there is none."""
+        self.ensure_one()
+        request_id, version = (self.task or {}).get("resumes") or (None, "")
+        if not self.outcome or request_id is None:
+            return None
+        _status, more = self._state_of_task()
+        said = sentences.translated(self.env, self.llm_text or RESULT_PRUNED)
+        result = more.get("result") or results.failed(said, self.outcome)
+        return jsonrpc.result(request_id, results.for_version(result, version))
+
+    def _as_task(self):
+        """The task as its client is told it."""
+        self.ensure_one()
+        self.flush_recordset()  # which sets the moment of the last change
+        status, more = self._state_of_task()
+        return Task(
+            id=self.call_id,
+            status=status,
+            created_at=utc(self.create_date),
+            updated_at=utc(self.write_date),
+            ttl=int(TASK_TTL.total_seconds() * 1000),
+            **more,
+        )
+
+    def _state_of_task(self):
+        """:return: status, and what it has beside it"""
+        if not self.outcome:
+            if self.approval == "pending":
+                page = self.env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
+                said = self.env._(
+                    "The call waits until the user has allowed it on this page: %(page)s", page=page
+                )
+                return "input_required", {"message": said}
+            if self._state_for_client():
+                asked = self._questions_for_client()
+                return "input_required", {
+                    "requests": questions.requests(asked.questions, asked.server)
+                }
+            return "working", {}
+        if self.outcome == "cancelled":
+            return "cancelled", {}
+        if "result" in self.task:
+            return "completed", {"result": self.task["result"]}
+        if "error" in self.task:
+            return "failed", {"error": self.task["error"]}
+        said = sentences.translated(self.env, self.llm_text or RESULT_PRUNED)
+        if self.outcome == "unknown" or self.result_pruned:
+            code = "result_pruned" if self.result_pruned else "unknown"
+            return "failed", {
+                "error": {"code": jsonrpc.INTERNAL_ERROR, "message": said, "data": {"code": code}}
+            }
+        return "completed", {"result": results.failed(said, self.outcome)}
+
+    def _cancel_for_client(self):
+        """End a task that its client no longer wants; one that is over stays as it is."""
+        self.ensure_one()
+        if self.outcome:
+            return
+        if self.approval == "pending":
+            self.approval = "cancelled"
+            self.env.user._bus_send(DECISIONS, {})
+        said = self.env._("The MCP client cancelled this call.")
+        self._end_direct(CallResult(outcome="cancelled", text=said, display=said))
+
+    def _end_task(self, executed):
+        """Record what became of a task, once, and keep it for the client.
+
+        :param executed: `services.specs.Executed`
+        """
+        self.ensure_one()
+        if self.outcome:
+            return
+        error = executed.error
+        if executed.raw is not None:
+            kept = {"result": results.of_tool(executed.raw, self.task["server"])}
+        else:
+            said = str(sentences.shown(self._reader_language(), executed.result.text))
+            data = {"code": getattr(error, "code", executed.result.outcome)}
+            code = getattr(error, "rpc_code", None) or jsonrpc.INTERNAL_ERROR
+            kept = {"error": {"code": code, "message": said, "data": data}}
+        self._end_direct(executed.result)
+        size = text.weight(kept, const.WIRE_CAP)
+        if size > SMALL:
+            if not self._make_room(size):
+                kept = {"result": results.failed(self.llm_text or "", "too_large")}
+                size = len(self.llm_text or "")
+            self.kept_bytes += size
+        self.task = {**self.task, **text.storable(kept)}
+
     # ------------------------------------------------------------ result
 
     def _end_direct(self, result):
@@ -1234,6 +1521,7 @@ class ToolCall(models.Model):
             """
             UPDATE woow_paas_platform_tool_call
                SET result = NULL, llm_text = NULL, whole_text = NULL, rehearsal = NULL,
+                   task = CASE WHEN task IS NOT NULL THEN '{"server": ""}'::jsonb END,
                    kept_bytes = 0, result_pruned = TRUE
              WHERE id = ANY(%s)
             """,
@@ -1277,10 +1565,28 @@ class ToolCall(models.Model):
             UPDATE woow_paas_platform_tool_call
                SET outcome = 'unknown', llm_text = %s
              WHERE turn_id IS NULL AND outcome IS NULL
+               AND (ask_state IS NULL OR ask_state ? 'held')
                AND (approval IS NULL OR started_at IS NOT NULL)
                AND write_date < now() AT TIME ZONE 'UTC' - interval '15 minutes'
             """,
             [NOT_FINISHED],
+        )
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET outcome = 'cancelled', ask_state = NULL, llm_text = %s
+             WHERE turn_id IS NULL AND outcome IS NULL AND ask_state ? 'questions'
+               AND write_date < now() AT TIME ZONE 'UTC' - %s
+            """,
+            [NOT_ANSWERED, CLIENT_WAIT],
+        )
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call SET task = NULL
+             WHERE task IS NOT NULL AND outcome IS NOT NULL
+               AND create_date < now() AT TIME ZONE 'UTC' - %s
+            """,
+            [TASK_TTL],
         )
         self.env.cr.execute(
             """

@@ -156,6 +156,13 @@ def listen(dbname: str, uid: int, subscription: Subscription) -> Iterator[bytes]
         yield subscription.ended()
 
 
+def counted(dbname: str, uid: int, events: Iterator[bytes]) -> Iterator[bytes]:
+    """Another stream of this user, which counts beside the others."""
+    watch = _watches.setdefault(dbname, _Watch(dbname))
+    with watch.stream(uid), contextlib.suppress(ConnectionError, StoreGone):
+        yield from events
+
+
 def _changes(env):
     env.cr.execute(CHANGES)
     return env.cr.fetchall()

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...services import jsonrpc
-from ...services.errors import EngineError, ServerRefused
+from ...services.errors import ElicitationRequired, EngineError, ServerRefused
 from ...services.gateway import features, uris
-from ...services.gateway.host import Failure, Unknown
+from ...services.gateway.host import Failure, Unknown, Wanted
 from ...services.turn import names
 from .. import process
 from . import api_error
@@ -99,20 +99,22 @@ class ClientReads:
     def templates(self):
         return self._list(lambda server: server.templates(), _templates)
 
-    def prompt(self, name, arguments):
+    def prompt(self, name, arguments, more):
         async def ask(engine):
             spec, known = await self._prompt_called(name, engine)
             server = engine.features(spec, self._session_key)
-            return self._key(spec), await server.prompt_as_sent(known, arguments)
+            return await _answered(
+                spec, self._key(spec), server.prompt_as_sent(known, arguments, more)
+            )
 
         return Read(ask, _patience(self._of_prompt(name)))
 
-    def resource(self, uri):
+    def resource(self, uri, more):
         spec, own = self._of_uri(uri)
 
         async def ask(engine):
             server = engine.features(spec, self._session_key)
-            return self._key(spec), await server.resource_as_sent(own)
+            return await _answered(spec, self._key(spec), server.resource_as_sent(own, more))
 
         return Read(ask, _patience([spec]))
 
@@ -199,6 +201,14 @@ class ClientReads:
             [(called, entries) for called, entries, error in answers if not error],
             [(called, error) for called, _entries, error in answers if error],
         )
+
+
+async def _answered(spec, key, answer):
+    """Answer of a server with its key, or its questions."""
+    try:
+        return key, await answer
+    except ElicitationRequired as wanted:
+        return Wanted(spec.name, wanted)
 
 
 def _patience(specs):

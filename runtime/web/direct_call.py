@@ -38,12 +38,14 @@ class Direct:
     :ivar timeout: seconds, as far as a request may wait so long
     :ivar values: more columns of the audit row
     :ivar is_recorded: its audit row is there, since its user was asked about it
+    :ivar resume: see `services.mcp.session.call_options.CallOptions`
     """
 
     call: ToolCall
     timeout: float
     values: Mapping[str, Any] = field(default_factory=dict)
     is_recorded: bool = False
+    resume: Mapping[str, Any] | None = None
 
 
 def respond(env, direct, answer):

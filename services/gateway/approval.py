@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from .. import const
 from .messages import Message
 
 Action = Literal["accept", "decline", "cancel"]
 KEY = "approval"  # of the question among those of a result
-MAX_STATE = 200  # characters
+MAX_STATE = 100_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +43,39 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The user's answer to a question; nobody has checked that there is one."""
+    """Answers that a repeated request brings; nobody has checked that there were questions.
+
+    :ivar state: of the question, empty where the client knows it without having been asked
+    :ivar responses: of the user, by the keys of the questions
+    """
 
     state: str
-    action: Action
+    responses: Mapping[str, Any]
+
+    @property
+    def action(self) -> Action | None:
+        """The answer to a `Question`, None without one that can be read."""
+        return action_of(self.responses)
 
 
-def answer_of(message: Message) -> Answer | None:
-    """The answer that a repeated request brings, None where it has none that can be read.
+def action_of(responses: Mapping[str, Any]) -> Action | None:
+    """The answer to a `Question` among a client's answers, None without one that can be read.
 
-    :param message: of a client, not checked
+    :param responses: ``inputResponses``, not checked
     """
-    state, responses = message.params.get("requestState"), message.params.get("inputResponses")
-    if not isinstance(state, str) or len(state) > MAX_STATE or not isinstance(responses, Mapping):
-        return None
     response = responses.get(KEY)
     action = response.get("action") if isinstance(response, Mapping) else None
     known = isinstance(action, str) and action in get_args(Action)
-    return Answer(state, cast(Action, action)) if known else None
+    return cast(Action, action) if known else None
 
 
-def can_ask(message: Message) -> bool:
-    """True if the client of this modern request shows forms to its user.
+def answer_of(message: Message) -> Answer | None:
+    """The answers that a repeated request brings, None where it has none that can be read.
 
-    An empty capability means forms, too.
+    :param message: of a client, not checked
     """
-    meta = message.params.get("_meta")
-    meta = meta if isinstance(meta, Mapping) else {}
-    capabilities = meta.get(f"{const.META_PREFIX}clientCapabilities")
-    capabilities = capabilities if isinstance(capabilities, Mapping) else {}
-    elicitation = capabilities.get("elicitation")
-    return isinstance(elicitation, Mapping) and (not elicitation or "form" in elicitation)
+    state = message.params.get("requestState", "")
+    responses = message.params.get("inputResponses", {})
+    if not isinstance(state, str) or len(state) > MAX_STATE or not isinstance(responses, Mapping):
+        return None
+    return Answer(state, responses) if state or responses else None

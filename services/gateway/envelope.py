@@ -4,7 +4,7 @@ Source: MCP 2026-07-28, basic/versioning and basic/transports/streamable-http; 2
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from .. import const, jsonrpc
 from ..mcp.transport import param_headers
@@ -49,6 +49,14 @@ def era(message: Message, headers: Headers) -> Era:
     return "modern"
 
 
+def capabilities(message: Message) -> Mapping[str, Any]:
+    """Capabilities that the client of a modern request has declared, as far as they can be read."""
+    meta = message.params.get("_meta")
+    meta = meta if isinstance(meta, Mapping) else {}
+    declared = meta.get(f"{const.META_PREFIX}clientCapabilities")
+    return declared if isinstance(declared, Mapping) else {}
+
+
 def _check_version(version: str | None) -> None:
     if version != const.MODERN_VERSION:
         supported = [const.MODERN_VERSION]
@@ -71,6 +79,24 @@ def _check_headers(message: Message, headers: Headers) -> None:
         and param_headers.decode(headers.get("mcp-name", "")) != message.params[key]
     ):
         raise _mismatch(f"The header Mcp-Name is missing, or is not the `{key}` of the request.")
+
+
+def check_arguments(
+    arguments: Mapping[str, Any], schema: Mapping[str, Any], headers: Headers
+) -> None:
+    """Check that the headers of a modern call say what its arguments say.
+
+    :param schema: of the tool's arguments, which asks for headers
+    :raises RpcError: one is missing, or says something else
+    """
+    wanted = {
+        name.lower(): value for name, value in param_headers.of_call(schema, arguments).items()
+    }
+    given = {name: value for name, value in headers.items() if name in wanted}
+    decoded = {name: param_headers.decode(value) for name, value in given.items()}
+    if decoded != {name: param_headers.decode(value) for name, value in wanted.items()}:
+        names = ", ".join(sorted(wanted))
+        raise _mismatch(f"One of these headers is missing, or is not its argument: {names}.")
 
 
 def _mismatch(sentence: str) -> RpcError:

@@ -59,11 +59,8 @@ def page(
 
 
 def definition(tool: ToolSpec, era: Era) -> dict[str, Any]:
-    """A tool as MCP's ``Tool``.
-
-    :param tool: its arguments that its server wants as headers are between us and that server
-    """
-    schema = param_headers.without(tool.input_schema)
+    """A tool as MCP's ``Tool``; a modern client sends some arguments as headers, too."""
+    schema = tool.input_schema if era == "modern" else param_headers.without(tool.input_schema)
     described: dict[str, Any] = {"name": tool.alias, "inputSchema": {**schema, "type": "object"}}
     if tool.title:
         described["title"] = tool.title

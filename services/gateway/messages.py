@@ -35,6 +35,16 @@ class RpcError(Exception):
         return jsonrpc.error(request_id, str(self), self.code, self.data)
 
 
+def lacks_capability(sentence: str, data: Any) -> RpcError:
+    """Error of a request that asks for more than its client has declared, or than is passed on.
+
+    :param data: of a server that says so, which names the capabilities
+    """
+    needed = data.get("requiredCapabilities") if isinstance(data, Mapping) else None
+    told = {"requiredCapabilities": needed} if isinstance(needed, Mapping) else None
+    return RpcError(jsonrpc.MISSING_CAPABILITY, sentence, status=400, data=told)
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A request, or a notification, which has no `id`."""

@@ -1,21 +1,37 @@
 """Server of MCP: what is answered to one POST of a client, of either era.
 
-Sources: MCP 2025-11-25, basic/lifecycle, basic/transports and server; the same pages of 2026-07-28. There are no
-sessions: a legacy client gets no id of one, so each of its requests stands alone, too.
+Sources: MCP 2025-11-25, basic/lifecycle, basic/transports and server; the same pages of 2026-07-28. Each request of a
+legacy client stands alone, too: the id of its session says what it can do, see `sessions`.
 """
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from .. import const, jsonrpc
+from ..mcp.session import elicitation
 from ..oauth_server.const import CALL, READ
-from . import approval, envelope, features, listing, messages, results, stream
+from . import (
+    approval,
+    envelope,
+    features,
+    listing,
+    messages,
+    questions,
+    results,
+    sessions,
+    stream,
+    tasks,
+)
 from .approval import Question
 from .envelope import Era, Headers
-from .host import Failure, Host, ToolResult, Unknown, UnknownTool
+from .host import Failure, Host, Unknown, UnknownState, UnknownTool, Wanted
 from .messages import Message, RpcError
+from .questions import Asked
+from .sessions import Session
 from .stream import Stream, Subscription
+from .tasks import Task
 
 Call = TypeVar("Call")
 
@@ -37,12 +53,16 @@ SCOPES = {  # that the caller's token needs for a method
     "resources/templates/list": READ,
     "resources/read": CALL,
     "completion/complete": CALL,
+    "tasks/get": CALL,
+    "tasks/update": CALL,
+    "tasks/cancel": CALL,
 }
 CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
 NO_CHANGES = (
     "This address does not tell changes of lists: Odoo has to run with workers, and its proxy to send"
     " `subscriptions/listen` to the gevent port."
 )
+STALE = "`requestState` names no call that waits for these answers. Make the call anew."
 RESOURCE_NOT_FOUND = -32002  # of legacy revisions
 LIST_TTL = 60_000  # ms that a client may keep a list; each call is checked anew anyway
 _CACHED = {"ttlMs": LIST_TTL, "cacheScope": "private"}  # of lists: each user has other tools
@@ -55,10 +75,12 @@ class Reply:
 
     :ivar status: of HTTP
     :ivar message: its body as JSON, None without one
+    :ivar session: id of a session that begins, empty without one
     """
 
     status: int
     message: Any = None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +101,10 @@ class Exchange(Generic[Call]):
 
 
 def exchange(
-    body: bytes, headers: Headers, host: Host[Call], scopes: Collection[str] = (READ, CALL)
+    body: bytes,
+    headers: Headers,
+    host: Host[Call],
+    scopes: Collection[str] = (READ, CALL),
 ) -> Exchange[Call]:
     """Decide what to answer to a POST.
 
@@ -127,13 +152,22 @@ def _single(
     value: Any, headers: Headers, host: Host[Call], scopes: Collection[str]
 ) -> Exchange[Call]:
     try:
+        if isinstance(value, dict) and "method" not in value:
+            return _take_answer(value, headers, host, scopes)
         message = messages.read(value)
         era = envelope.era(message, headers)
+        session = sessions.NONE
+        if era == "legacy" and message.method != "initialize":
+            session = sessions.opened(headers, host.session_key)
         if message.id is None:
             return _at_once(Reply(202))
-        _check_scope(message, scopes)
+        _check_scope(message.method, scopes)
+        if message.method == "initialize" and era == "legacy":
+            begun = sessions.seal(sessions.of_handshake(message), host.session_key)
+            reply = _result(message, era, _initialize(message, host))
+            return _at_once(replace(reply, session=begun))
         if message.method == "tools/call":
-            return _call(message, era, headers, host)
+            return _call(message, era, headers, host, session)
         if message.method == "subscriptions/listen" and era == "modern":
             return _subscribe(message, host)
         if message.method in _ASKED:
@@ -150,8 +184,26 @@ def _single(
         return _at_once(Reply(error.status, error.answer(messages.request_id(value))))
 
 
-def _check_scope(message: Message, scopes: Collection[str]) -> None:
-    needed = SCOPES.get(message.method)
+def _take_answer(
+    value: Mapping[str, Any], headers: Headers, host: Host[Call], scopes: Collection[str]
+) -> Exchange[Call]:
+    """Pass on what the user of a legacy client has answered to a question of a server."""
+    sessions.opened(headers, host.session_key)
+    _check_scope("tools/call", scopes)
+    key, result = value.get("id"), value.get("result", {})
+    try:
+        if not isinstance(key, str) or not isinstance(result, Mapping):
+            raise Unknown
+        host.answer(key, result)
+    except Unknown:
+        raise RpcError(
+            jsonrpc.INVALID_REQUEST, "Send a request; nobody waits for this answer.", status=400
+        ) from None
+    return _at_once(Reply(202))
+
+
+def _check_scope(method: str, scopes: Collection[str]) -> None:
+    needed = SCOPES.get(method)
     if needed and needed not in scopes:
         raise RpcError(
             jsonrpc.INVALID_REQUEST,
@@ -175,54 +227,103 @@ def _result(message: Message, era: Era, value: Mapping[str, Any]) -> Reply:
 # Methods
 
 
-def _call(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exchange[Call]:
+def _call(
+    message: Message, era: Era, headers: Headers, host: Host[Call], session: Session
+) -> Exchange[Call]:
     name, arguments = message.params.get("name"), message.params.get("arguments", {})
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise RpcError(jsonrpc.INVALID_PARAMS, "`name` must be a string and `arguments` an object.")
     version = headers.get(envelope.VERSION, const.LEGACY_VERSIONS[-1])
 
-    def reply(made: Sequence[ToolResult]) -> Reply:
+    def reply(made: Sequence[Any]) -> Reply:
         (result,) = made
+        if isinstance(result, Asked):
+            return _result(message, era, result.result())
+        if isinstance(result, Task):
+            return _result(message, era, result.created())
+        if isinstance(result, RpcError):
+            status = result.status if era == "modern" else 200
+            return Reply(status, result.answer(message.id))
         shown = result if era == "modern" else results.for_version(result, version)
         return _result(message, era, shown)
 
     answer = approval.answer_of(message) if era == "modern" else None
+
+    def check(schema: Mapping[str, Any]) -> None:
+        if era == "modern":
+            envelope.check_arguments(arguments, schema, headers)
+
     try:
-        given = host.call(name, arguments, answer)
+        given = host.call(name, arguments, answer, check)
     except UnknownTool:
         raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:100]}") from None
+    except UnknownState:
+        raise RpcError(jsonrpc.INVALID_PARAMS, STALE) from None
     if isinstance(given, Question):
-        if era == "modern" and given.message and approval.can_ask(message):
+        if era == "modern" and given.message and "form" in questions.modes(message):
             return _at_once(_result(message, era, given.result()))
+        takes_task = era == "modern" and tasks.takes(message)
+        if takes_task and (task := host.as_task(given)):
+            return _at_once(reply([task]))
         given = results.failed(given.sentence, "approval_required")
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping | Asked):
         return _at_once(reply([given]))
-    return Exchange((given,), reply, stream.of_call(message, era, headers))
+    return Exchange((given,), reply, stream.of_call(message, era, headers, session))
 
 
 def _ask(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exchange[Call]:
     """Let the host ask its servers, and make a result of what they say."""
     ask, shape = _ASKED[message.method]
     version = headers.get(envelope.VERSION, const.LEGACY_VERSIONS[-1])
+    shown = questions.modes(message) if era == "modern" else frozenset()
+    subject = f"{message.method} {json.dumps(_subject(message), sort_keys=True)}"
 
     def reply(made: Sequence[Any]) -> Reply:
         (found,) = made
         try:
+            if isinstance(found, Wanted):
+                state = questions.seal(found.error, subject, host.session_key)
+                if state and questions.can_be_shown(found.error.questions, shown):
+                    asked = Asked(state, found.error.questions, found.server)
+                    return _result(message, era, asked.result())
+                found = Failure(str(found.error), found.error.code)
             if isinstance(found, Failure):
                 raise _failed(message, era, found)
-            shown = shape(message, found)
+            value = shape(message, found)
         except RpcError as error:
             return Reply(error.status, error.answer(message.id))
         if era == "legacy":
-            shown = _for_version(shown, version)
+            value = _for_version(value, version)
         elif message.method in _CACHES:
-            shown = {**_CACHES[message.method], **shown}
-        return _result(message, era, shown)
+            value = {**_CACHES[message.method], **value}
+        return _result(message, era, value)
 
+    more = _answers(message, subject, host) if shown and message.method in _ASKING else None
     try:
-        return Exchange((ask(message, host),), reply)
+        return Exchange((ask(message, host, more),), reply)
     except Unknown as unknown:
         raise _failed(message, era, Failure(str(unknown), "not_found", is_callers=True)) from None
+
+
+def _subject(message: Message) -> dict[str, Any]:
+    return {key: message.params.get(key) for key in ("name", "uri", "arguments")}
+
+
+def _answers(message: Message, subject: str, host: Host[Any]) -> dict[str, Any]:
+    """Params with which the server goes on: the answers of the user, where there are some.
+
+    :raises RpcError: they are not to what it has asked
+    """
+    answer = approval.answer_of(message)
+    if not answer:
+        return {}
+    if not answer.state:
+        return {"inputResponses": dict(answer.responses)}
+    wanted = questions.opened(answer.state, subject, host.session_key)
+    known = questions.fitting(wanted.questions, answer.responses) if wanted else {}
+    if not wanted or len(known) < len(wanted.questions):
+        raise RpcError(jsonrpc.INVALID_PARAMS, STALE)
+    return elicitation.retry_params(wanted, known)
 
 
 def _subscribe(message: Message, host: Host[Call]) -> Exchange[Call]:
@@ -256,7 +357,7 @@ def _initialize(message: Message, host: Host[Any]) -> dict[str, Any]:
 def _discover(_message: Message, host: Host[Any]) -> dict[str, Any]:
     return {
         "supportedVersions": [const.MODERN_VERSION],
-        "capabilities": _capabilities(host),
+        "capabilities": {**_capabilities(host), "extensions": {tasks.EXTENSION: {}}},
         "instructions": INSTRUCTIONS,
         **_CACHED,
     }
@@ -274,9 +375,27 @@ def _list_modern(message: Message, host: Host[Any]) -> dict[str, Any]:
     return {**listing.tools(host.tools(), message.params.get("cursor"), "modern"), **_CACHED}
 
 
+def _task(message: Message, host: Host[Any]) -> dict[str, Any]:
+    task_id = tasks.id_of(message)
+    try:
+        if message.method == "tasks/get":
+            return host.task(task_id).detailed()
+        if message.method == "tasks/cancel":
+            host.cancel_task(task_id)
+        else:
+            host.update_task(task_id, _object(message.params, "inputResponses"))
+    except Unknown:
+        raise tasks.unknown() from None
+    return {}
+
+
 _METHODS: dict[Era, dict[str, Callable[[Message, Host[Any]], dict[str, Any]]]] = {
-    "legacy": {"initialize": _initialize, "ping": _ping, "tools/list": _list_legacy},
-    "modern": {"server/discover": _discover, "tools/list": _list_modern},
+    "legacy": {"ping": _ping, "tools/list": _list_legacy},
+    "modern": {
+        "server/discover": _discover,
+        "tools/list": _list_modern,
+        **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), _task),
+    },
 }
 
 
@@ -318,11 +437,11 @@ def _listed(key: str, name: str) -> Callable[[Message, Any], dict[str, Any]]:
     return shape
 
 
-def _ask_prompt(message: Message, host: Host[Call]) -> Call:
-    return host.prompt(_text(message.params, "name"), _texts(message.params, "arguments"))
+def _ask_prompt(message: Message, host: Host[Call], more: Mapping[str, Any] | None) -> Call:
+    return host.prompt(_text(message.params, "name"), _texts(message.params, "arguments"), more)
 
 
-def _ask_completion(message: Message, host: Host[Call]) -> Call:
+def _ask_completion(message: Message, host: Host[Call], _more: None) -> Call:
     ref, argument = _object(message.params, "ref"), _object(message.params, "argument")
     key = {"ref/prompt": "name", "ref/resource": "uri"}.get(_text(ref, "type"))
     if key is None:
@@ -352,21 +471,22 @@ def _texts(given: Mapping[str, Any], key: str) -> Mapping[str, str]:
     return found
 
 
-_Ask = Callable[[Message, Host[Any]], Any]
+_Ask = Callable[[Message, Host[Any], Any], Any]
 _ASKED: dict[str, tuple[_Ask, Callable[[Message, Any], dict[str, Any]]]] = {
-    "prompts/list": (lambda _message, host: host.prompts(), _listed("prompts", "name")),
+    "prompts/list": (lambda _message, host, _more: host.prompts(), _listed("prompts", "name")),
     "prompts/get": (_ask_prompt, lambda _message, found: features.filled(found[1], found[0])),
-    "resources/list": (lambda _message, host: host.resources(), _listed("resources", "uri")),
+    "resources/list": (lambda _message, host, _more: host.resources(), _listed("resources", "uri")),
     "resources/templates/list": (
-        lambda _message, host: host.templates(),
+        lambda _message, host, _more: host.templates(),
         _listed("resourceTemplates", "uriTemplate"),
     ),
     "resources/read": (
-        lambda message, host: host.resource(_text(message.params, "uri")),
+        lambda message, host, more: host.resource(_text(message.params, "uri"), more),
         lambda _message, found: features.contents(found[1], found[0]),
     ),
     "completion/complete": (_ask_completion, lambda _message, found: features.completion(found)),
 }
+_ASKING = ("prompts/get", "resources/read")  # methods whose servers may ask the user
 _CACHES = {
     "prompts/list": _CACHED,
     "resources/list": _CACHED,

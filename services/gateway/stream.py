@@ -10,24 +10,47 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import const, jsonrpc
+from ..mcp.session.elicitation import ElicitRequest
+from . import envelope, questions, tasks
 from .envelope import Era, Headers
 from .messages import Message, RpcError, request_id
+from .sessions import Session
 
 TYPE = "text/event-stream"
 KEEPALIVE = b": keep-alive\n\n"
+RETRY = 1_000  # ms until a client resumes a stream
+PRIMED_SINCE = "2025-11-25"  # revision whose clients take an event without a message
+MAX_EVENT_ID = 200  # characters
 
 
 @dataclass(slots=True)
 class Stream:
-    """One call whose client takes a stream.
+    """One call whose client takes more than its result at once.
 
     :ivar token: with which the client wants progress, None without
     :ivar is_cancelled_by_close: closing the connection cancels the call; in legacy revisions a line may be lost
+    :ivar is_taken: the client takes a stream
+    :ivar takes_task: the client comes back for the result
+    :ivar shows: kinds of questions that the client shows its user, see `questions.modes`
+    :ivar resumes: id of the request and version of a client that may resume the stream, see `resumed`
+    :ivar name: of the call, in ids of events; empty where nobody resumes it
     """
 
     token: jsonrpc.Id | None
     is_cancelled_by_close: bool
+    is_taken: bool = True
+    takes_task: bool = False
+    shows: frozenset[questions.Mode] = frozenset()
+    resumes: tuple[jsonrpc.Id, str] | None = None
+    name: str = ""
     _reached: float | None = None
+    _events: int = 0
+
+    def begun(self) -> bytes:
+        """First event: clients of 2025-11-25 may lose the line from here on."""
+        if self.name and self.resumes and self.resumes[1] >= PRIMED_SINCE:
+            return pause(self._id())
+        return KEEPALIVE
 
     def progress(self, progress: float, total: float | None, message: str) -> bytes:
         """Event of a progress notification, empty where nobody wants it or it does not go on.
@@ -43,27 +66,80 @@ class Stream:
             params["total"] = total
         if message:
             params["message"] = message
-        return event({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+        return self.event({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+    def question(self, key: str, question: ElicitRequest, server: str) -> bytes:
+        """Event of a question to the user of a legacy client.
+
+        :param key: id of the request, which comes back with the answer
+        """
+        (asked,) = questions.requests({key: question}, server).values()
+        if question.url:
+            asked["params"]["elicitationId"] = key
+        return self.event({"jsonrpc": "2.0", "id": key, **asked})
+
+    def event(self, message: Mapping[str, Any]) -> bytes:
+        """A message as the next event.
+
+        :param message: of JSON-RPC
+        """
+        return event(message, self._id())
+
+    def _id(self) -> str:
+        self._events += 1
+        return f"{self.name}.{self._events}" if self.name else ""
 
 
-def of_call(message: Message, era: Era, headers: Headers) -> Stream | None:
+def of_call(message: Message, era: Era, headers: Headers, session: Session) -> Stream | None:
     """Stream in which a call may be answered, None where the client takes only JSON.
 
     :param message: of ``tools/call``, not checked
     """
-    if TYPE not in headers.get("accept", ""):
-        return None
+    is_taken = TYPE in headers.get("accept", "")
     meta = message.params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, Mapping) else None
-    return Stream(request_id({"id": token}), is_cancelled_by_close=era == "modern")
+    token = request_id({"id": token})
+    if era == "legacy":
+        if not is_taken or message.id is None:
+            return None
+        version = headers.get(envelope.VERSION, const.LEGACY_VERSIONS[-1])
+        return Stream(
+            token,
+            is_cancelled_by_close=False,
+            shows=session.shows,
+            resumes=(message.id, version),
+        )
+    return Stream(
+        token,
+        is_cancelled_by_close=True,
+        is_taken=is_taken,
+        takes_task=tasks.takes(message),
+        shows=questions.modes(message),
+    )
 
 
-def event(message: Mapping[str, Any]) -> bytes:
+def event(message: Mapping[str, Any], event_id: str = "") -> bytes:
     """A message as an event of a stream.
 
     :param message: of JSON-RPC
+    :param event_id: empty without one
     """
-    return f"event: message\ndata: {json.dumps(message, ensure_ascii=False)}\n\n".encode()
+    named = f"id: {event_id}\n" if event_id else ""
+    return f"event: message\n{named}data: {json.dumps(message, ensure_ascii=False)}\n\n".encode()
+
+
+def pause(event_id: str) -> bytes:
+    """Event without a message, after which the client may resume the stream."""
+    return f"id: {event_id}\nretry: {RETRY}\ndata: \n\n".encode()
+
+
+def resumed(event_id: str) -> str:
+    """Name of the call whose stream a client resumes, not checked.
+
+    >>> resumed("direct_a1.12"), resumed("12")
+    ('direct_a1', '')
+    """
+    return event_id.rpartition(".")[0] if len(event_id) <= MAX_EVENT_ID else ""
 
 
 @dataclass(frozen=True, slots=True)

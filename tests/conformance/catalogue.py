@@ -7,17 +7,22 @@ import asyncio
 import base64
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import mcp_types as types
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Message, UserMessage
+from mcp.shared.exceptions import MCPError
+from pydantic import Field
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SILENCE = base64.b64encode(
     b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x40\x1f\0\0\1\0\x08\0data\0\0\0\0"
 ).decode()
+TASKS = "io.modelcontextprotocol/tasks"
 PAUSE = 0.05  # s
+STREAMED = 5.5  # s, longer than Odoo waits until a call is answered in a stream
+LONG = 1.0  # s, longer than Odoo waits until a call becomes a task
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -156,11 +161,22 @@ def json_schema_2020_12_tool() -> str:
     return "Taken"
 
 
+@tool
+def test_custom_header(
+    region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})] = "",
+) -> str:
+    """Take an argument that comes as a header, too."""
+    return region
+
+
 # Questions to the client's user, which a client of 2026-07-28 answers by repeating the request
 
 
-def form(message: str, **fields: str) -> types.ElicitRequest:
-    properties = {name: {"type": kind} for name, kind in fields.items()}
+def form(message: str, **fields: str | dict[str, object]) -> types.ElicitRequest:
+    """:param fields: type of each, or its schema"""
+    properties = {
+        name: {"type": kind} if isinstance(kind, str) else kind for name, kind in fields.items()
+    }
     schema = {"type": "object", "properties": properties, "required": [*fields]}
     params = types.ElicitRequestFormParams(message=message, requested_schema=schema)
     return types.ElicitRequest(params=params)
@@ -180,6 +196,59 @@ def test_input_required_result_elicitation(context: Context) -> str | types.Inpu
     """Ask for a name."""
     question = form("What is your name?", name="string")
     return "Hello!" if accepted(context, "user_name") else asked(user_name=question)
+
+
+def answered(context: Context, question: types.ElicitRequest) -> str | types.InputRequiredResult:
+    """Ask, and say what was answered."""
+    answer = (context.input_responses or {}).get("user")
+    if not isinstance(answer, types.ElicitResult):
+        return asked(user=question)
+    return f"Elicitation completed: action={answer.action}, content={answer.content}"
+
+
+@tool
+def test_elicitation(context: Context, message: str) -> str | types.InputRequiredResult:
+    """Ask what the arguments say."""
+    return answered(context, form(message, username="string", email="string"))
+
+
+@tool
+def test_elicitation_sep1034_defaults(context: Context) -> str | types.InputRequiredResult:
+    """Ask with defaults."""
+    status = {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"}
+    question = form(
+        "Who are you?",
+        name={"type": "string", "default": "John Doe"},
+        age={"type": "integer", "default": 30},
+        score={"type": "number", "default": 95.5},
+        status=status,
+        verified={"type": "boolean", "default": True},
+    )
+    return answered(context, question)
+
+
+@tool
+def test_elicitation_sep1330_enums(context: Context) -> str | types.InputRequiredResult:
+    """Ask for choices of each kind."""
+    names = ["option1", "option2", "option3"]
+    titled = [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]
+    old = {"enum": ["opt1", "opt2", "opt3"], "enumNames": ["One", "Two", "Three"]}
+    question = form(
+        "Choose.",
+        untitledSingle={"type": "string", "enum": names},
+        titledSingle={"type": "string", "oneOf": titled},
+        legacyEnum={"type": "string", **old},
+        untitledMulti={"type": "array", "items": {"type": "string", "enum": names}},
+        titledMulti={"type": "array", "items": {"anyOf": titled}},
+    )
+    return answered(context, question)
+
+
+@tool
+async def test_reconnection() -> str:
+    """Take so long that Odoo answers in a stream."""
+    await asyncio.sleep(STREAMED)
+    return "Reconnected"
 
 
 @tool
@@ -209,6 +278,77 @@ def test_input_required_result_multi_round(context: Context) -> str | types.Inpu
     if context.request_state == "1" and accepted(context, "step1"):
         return asked("2", step2=form("Step 2: What is your favorite color?", color="string"))
     return asked("1", step1=form("Step 1: What is your name?", name="string"))
+
+
+@tool
+def test_missing_capability() -> str:
+    """Refuse every client: nobody here lets a server use a model."""
+    needed = {"requiredCapabilities": {"sampling": {}}}
+    code = types.MISSING_REQUIRED_CLIENT_CAPABILITY
+    raise MCPError(code=code, message="The client needs `sampling`.", data=needed)
+
+
+# Tools that take so long that Odoo makes tasks of their calls
+
+
+@tool
+def greet(name: str) -> str:
+    """Greet at once."""
+    return f"Hello, {name}!"
+
+
+@tool
+async def slow_compute(seconds: float, label: str = "") -> str:
+    """Take so many seconds."""
+    await asyncio.sleep(seconds)
+    return f"Computed {label}"
+
+
+@tool
+async def failing_job(context: Context) -> types.CallToolResult:
+    """Fail later, and only for clients that take tasks."""
+    extensions = getattr(context.client_capabilities, "extensions", None) or {}
+    if TASKS not in extensions:
+        needed = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        code = types.MISSING_REQUIRED_CLIENT_CAPABILITY
+        raise MCPError(code=code, message="The client needs tasks.", data=needed)
+    await asyncio.sleep(LONG)
+    return types.CallToolResult(content=[text("The job has failed.")], is_error=True)
+
+
+@tool
+async def protocol_error_job() -> str:
+    """Break the protocol later."""
+    await asyncio.sleep(LONG)
+    raise MCPError(code=types.INTERNAL_ERROR, message="The job has crashed.")
+
+
+@tool
+async def confirm_delete(context: Context, filename: str) -> str | types.InputRequiredResult:
+    """Ask later."""
+    if accepted(context, "confirm"):
+        return f"Deleted {filename}"
+    await asyncio.sleep(LONG)
+    return asked(confirm=form(f"Delete {filename}?", confirm="boolean"))
+
+
+@tool
+async def multi_input(context: Context) -> str | types.InputRequiredResult:
+    """Ask two things later."""
+    if accepted(context, "first") and accepted(context, "second"):
+        return "Both answered."
+    await asyncio.sleep(LONG)
+    return asked(first=form("First?", name="string"), second=form("Second?", name="string"))
+
+
+@tool
+async def test_tool_with_task(context: Context) -> str | types.InputRequiredResult:
+    """Ask at once, and take long then."""
+    answer = (context.input_responses or {}).get("user_name")
+    if not isinstance(answer, types.ElicitResult) or answer.action != "accept":
+        return asked(user_name=form("What is your name?", name="string"))
+    await asyncio.sleep(LONG)
+    return f"Hello, {(answer.content or {}).get('name')}!"
 
 
 @server.resource("test://static-text", mime_type="text/plain")

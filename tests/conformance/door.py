@@ -37,9 +37,9 @@ class Door(BaseHTTPRequestHandler):
         headers["Authorization"] = f"Bearer {os.environ['KEY']}"
         if "mcp-name" in self.headers:
             del headers[next(name for name in headers if name.lower() == "mcp-name")]
-            called = self.headers["mcp-name"]
-            by_uri = self.headers.get("mcp-method") == "resources/read"
-            headers["Mcp-Name"] = f"{self.uri if by_uri else self.name}{called}"
+            called, method = self.headers["mcp-name"], self.headers.get("mcp-method", "")
+            prefix = self.uri if method == "resources/read" else self.name
+            headers["Mcp-Name"] = called if method.startswith("tasks/") else f"{prefix}{called}"
         line = http.client.HTTPConnection(self.odoo, timeout=TIMEOUT)
         with contextlib.closing(line):
             line.request(self.command, self.path, body or None, headers)

@@ -199,6 +199,8 @@ NOT_FOR_PEOPLE = {
         "gateway/listing.py",
         "gateway/messages.py",
         "gateway/server.py",
+        "gateway/sessions.py",
+        "gateway/tasks.py",
         "llm/diagnose.py",
         "llm/tool_protocol.py",
         "llm/transcript.py",

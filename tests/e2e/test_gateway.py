@@ -177,6 +177,8 @@ def waiting_call(odoo, key, counter, name, *, is_modern):
         }
         named = {"Mcp-Method": "tools/call", "Mcp-Name": TOOL}
         headers |= {"MCP-Protocol-Version": MODERN_VERSION, **named}
+    else:
+        headers["MCP-Protocol-Version"] = "2025-11-25"
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     with httpx.stream(
         "POST", f"{odoo.url}/mcp", json=message, headers=headers, timeout=60
@@ -190,7 +192,7 @@ def test_a_long_call_is_answered_in_a_stream(each_odoo, key, counter):
     name = f"long-{each_odoo.db}"
     with waiting_call(each_odoo, key, counter, name, is_modern=False) as answer:
         counter.release(f"{name}.end")
-        (data,) = [line for line in answer.iter_lines() if line.startswith("data: ")]
+        (data,) = [line for line in answer.iter_lines() if line.startswith("data: {")]
     assert f"counted {name}" in data
     assert outcome_of(each_odoo, name) == "ok"
 
@@ -203,12 +205,30 @@ def test_closing_the_stream_cancels_the_call(each_odoo, key, counter):
 
 
 def test_a_lost_line_of_an_older_client_cancels_nothing(each_odoo, key, counter):
-    name = f"lost-{each_odoo.db}"
-    with waiting_call(each_odoo, key, counter, name, is_modern=False):
-        pass
+    """It resumes the stream and finds the answer, which nobody else does."""
+    name, url = f"lost-{each_odoo.db}", f"{each_odoo.url}/mcp"
+    with waiting_call(each_odoo, key, counter, name, is_modern=False) as answer:
+        (event_id,) = (line for line in first_lines(answer) if line.startswith("id: "))
     assert outcome_of(each_odoo, name) == ""
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": event_id[4:]}
+    own = headers | {"Authorization": f"Bearer {key}"}
     counter.release(f"{name}.end")
     eventually(lambda: outcome_of(each_odoo, name) == "ok")
+    with httpx.stream("GET", url, headers=own, timeout=60) as resumed:
+        (data,) = (line for line in resumed.iter_lines() if line.startswith("data: "))
+    assert f"counted {name}" in data
+    others = headers | {"Authorization": f"Bearer {new_key(each_odoo, 'admin')}"}
+    assert httpx.get(url, headers=others, timeout=60).status_code == 404
+    revoke_all(each_odoo, "admin")
+    assert counter.executions(name) == 1
+
+
+def first_lines(answer):
+    """Lines of the first event of a stream."""
+    for line in answer.iter_lines():
+        if not line:
+            return
+        yield line
 
 
 def test_clients_of_both_sdks_read_prompts_and_resources(each_odoo, key):

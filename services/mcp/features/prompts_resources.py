@@ -119,12 +119,16 @@ class ServerFeatures:
         """
         return await large.apply(_filled, await self.prompt_as_sent(name, arguments))
 
-    async def prompt_as_sent(self, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+    async def prompt_as_sent(
+        self, name: str, arguments: Mapping[str, str], more: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """The server's ``GetPromptResult``.
 
         :param arguments: ``{name: text}``
+        :param more: see `_ask`
         """
-        return await self._ask("prompts/get", {"name": name, "arguments": dict(arguments)})
+        params = {"name": name, "arguments": dict(arguments)}
+        return await self._ask("prompts/get", params, more=more)
 
     async def resources(self) -> list[Resource]:
         return await self._list("resources", "resources/list", "resources", _resource)
@@ -138,12 +142,15 @@ class ServerFeatures:
         """:param limit: characters of each text"""
         return await large.apply(_contents, await self.resource_as_sent(uri), limit)
 
-    async def resource_as_sent(self, uri: str) -> dict[str, Any]:
+    async def resource_as_sent(
+        self, uri: str, more: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """The server's ``ReadResourceResult``.
 
         :param uri: of `resources`, or a filled-in template
+        :param more: see `_ask`
         """
-        return await self._ask("resources/read", {"uri": uri})
+        return await self._ask("resources/read", {"uri": uri}, more=more)
 
     async def complete(
         self,
@@ -202,18 +209,28 @@ class ServerFeatures:
             raise
 
     async def _ask(
-        self, method: str, params: Mapping[str, Any], timeout: float | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        timeout: float | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Reading has no side effects, so a request whose answer was lost is made once more."""
+        """Reading has no side effects, so a request whose answer was lost is made once more.
+
+        :param more: params of `elicitation.retry_params`, None where nobody can be asked
+        :raises ElicitationRequired: the server asks somebody
+        """
         result = await self._pool.request(
             self._spec,
             self._conversation_id,
             method,
-            params,
+            {**params, **(more or {})},
             timeout=min(timeout or self._spec.call_timeout, self._spec.call_timeout),
             options=READ,
         )
         if result.get("resultType", "complete") == elicitation.REQUIRED:
+            if more is not None:
+                raise elicitation.required_by_result(result)
             raise ServerRefused(
                 _lt("The MCP server requires more information before it can show this.")
             )

@@ -31,6 +31,13 @@ class ElicitRequest:
     schema: Mapping[str, Any] = field(default_factory=dict)  # of strings, numbers, booleans, enums
     url: str = ""  # a page to visit; then there is nothing to fill in
 
+    def takes(self, content: Mapping[str, Any]) -> bool:
+        """True if the content of an answer fits the form.
+
+        :param content: ``{field: value}``, not checked
+        """
+        return not elicitation_form.problems(content, self.schema)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElicitResult:

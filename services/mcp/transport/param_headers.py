@@ -12,7 +12,14 @@ from typing import Any
 ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
 # The parameter that the header `Mcp-Name` mirrors, by method.
-NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMES = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 MAX_NODES = 20_000  # schema parts that are looked at
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2

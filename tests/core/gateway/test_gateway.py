@@ -5,9 +5,12 @@ import json
 import pytest
 
 from services import const, jsonrpc
-from services.gateway import features, listing, messages, results, server, stream
+from services.errors import ElicitationRequired
+from services.gateway import features, listing, messages, questions, results, server, stream, tasks
 from services.gateway.approval import Question
-from services.gateway.host import Failure, Unknown, UnknownTool
+from services.gateway.host import Failure, Unknown, UnknownState, UnknownTool, Wanted
+from services.gateway.tasks import Task
+from services.mcp.session.elicitation import ElicitRequest, ElicitResult
 from services.specs import ToolSpec
 
 META = const.META_PREFIX
@@ -23,18 +26,23 @@ class Tools:
     """A host whose tools answer with their arguments once they are called."""
 
     tells_changes = True
+    session_key = b"of a test"
 
     def __init__(self, *tools):
         self.known = {tool.alias: tool for tool in tools or (spec("a__b"), spec("a__ask"))}
-        self.asked, self.answers = [], []
+        self.asked, self.answers, self.told = [], [], []
+        self.state = {"status": "working"}
 
     def tools(self):
         return reversed(self.known.values())
 
-    def call(self, name, arguments, answer):
+    def call(self, name, arguments, answer, check):
         if name not in self.known:
             raise UnknownTool(name)
+        check(self.known[name].input_schema)
         self.asked.append(name)
+        if answer and answer.state not in ("", "call-1"):
+            raise UnknownState
         if name == "a__ask":
             self.answers.append(answer and (answer.state, answer.action))
             if answer and answer.action == "accept":
@@ -42,6 +50,26 @@ class Tools:
             message = "" if arguments.get("is_long") else "Allow it?"
             return Question("call-1", message, "This call requires approval: see /page.")
         return name, arguments
+
+    def answer(self, key, result):
+        if key != "call-1.q1":
+            raise Unknown
+        self.told.append((key, result))
+
+    def as_task(self, question):
+        return self.task(question.state)
+
+    def task(self, task_id):
+        if task_id != "call-1":
+            raise Unknown
+        moments = {"created_at": "2026-07-28T00:00:00Z", "updated_at": "2026-07-28T00:00:01Z"}
+        return Task(id=task_id, ttl=60_000, **moments, **self.state)
+
+    def update_task(self, task_id, responses):
+        self.told.append((self.task(task_id).id, responses))
+
+    def cancel_task(self, task_id):
+        self.told.append((self.task(task_id).id, "cancelled"))
 
 
 def post(value, headers=(), host=None, **more):
@@ -63,8 +91,8 @@ def request(method, params=None, request_id=7):
 def modern(method, params=None, headers=(), host=None, meta=DECLARED):
     sent = request(method, {**(params or {}), "_meta": meta})
     needed = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": method}
-    if "name" in (params or {}):
-        needed["mcp-name"] = params["name"]
+    for key in {"name", "taskId"} & (params or {}).keys():
+        needed["mcp-name"] = params[key]
     given = {name: value for name, value in {**needed, **dict(headers)}.items() if value}
     return post(sent, given, host)
 
@@ -133,6 +161,72 @@ def test_a_refused_call_is_a_result_with_a_code():
     assert host.asked == ["a__ask"] * 2
 
 
+# ------------------------------------------------------------ sessions of legacy clients
+
+
+def begin_session(elicitation, host=None):
+    """:return: headers of a client that has shaken hands"""
+    params = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": elicitation}}
+    body = json.dumps(request("initialize", params)).encode()
+    reply = server.exchange(body, {}, host or Tools()).reply(())
+    return {"mcp-session-id": reply.session, "mcp-protocol-version": "2025-11-25"}
+
+
+@pytest.mark.parametrize("elicitation", [{}, {"url": {}}, {"form": {}, "url": {}}, None, "x"])
+def test_a_session_knows_what_its_client_shows(elicitation):
+    headers = begin_session(elicitation)
+    assert headers["mcp-session-id"].isascii() and len(headers["mcp-session-id"]) < 100
+    assert begin_session(elicitation) != headers
+    taken = stream_of("t", **headers)
+    assert taken.shows == questions.modes_of(elicitation)
+    assert taken.resumes == (7, "2025-11-25")
+    assert stream_of("t").shows == frozenset()
+
+
+def test_no_client_makes_up_a_session():
+    other = Tools()
+    other.session_key = b"of another user"
+    headers = begin_session({})
+    known = headers["mcp-session-id"]
+    assert post(request("ping"), headers)[0] == 200
+    for made_up in ("", "x", known[:-1], known + "A", "Z" + known[1:], "ü", "A" * 1_000):
+        answer = post(request("ping"), {**headers, "mcp-session-id": made_up})
+        assert code(answer) == (404, jsonrpc.INVALID_REQUEST)
+    assert post(request("ping"), headers, other)[0] == 404
+    batch = [request("ping"), request("tools/list")]
+    version = {"mcp-protocol-version": "2025-03-26", "mcp-session-id": "x"}
+    assert all("error" in one for one in post(batch, version)[1])
+
+
+def test_an_answer_reaches_who_waits_for_it():
+    host, headers = Tools(), begin_session({})
+    answer = {"jsonrpc": "2.0", "id": "call-1.q1", "result": {"action": "accept"}}
+    assert post(answer, headers, host) == (202, None)
+    assert host.told == [("call-1.q1", {"action": "accept"})]
+    refusal = {"jsonrpc": "2.0", "id": "call-1.q1", "error": {"code": -1, "message": "No."}}
+    assert post(refusal, headers, host) == (202, None)
+    for wrong in ({"id": "call-2.q1"}, {"id": 1}, {"result": []}, {"id": None}):
+        assert code(post({**answer, **wrong}, headers, host)) == (400, jsonrpc.INVALID_REQUEST)
+    assert post(answer, headers, host, scopes=("tools:read",))[0] == 403
+
+
+def test_events_have_ids_where_a_client_resumes():
+    told = stream.Stream(7, is_cancelled_by_close=False, resumes=(7, "2025-11-25"), name="call-1")
+    parts = [told.begun(), told.progress(1, None, ""), told.event({})]
+    assert parts[0].startswith(b"id: call-1.1\nretry: ") and parts[0].endswith(b"data: \n\n")
+    assert [b"id: call-1.%d\n" % number in part for number, part in enumerate(parts, 1)] == [
+        True
+    ] * 3
+    assert stream.resumed("call-1.2") == "call-1"
+    for event_id in ("", "2", "x" * 300 + ".1"):
+        assert stream.resumed(event_id) == ""
+    older = stream.Stream(7, is_cancelled_by_close=False, resumes=(7, "2025-06-18"), name="call-1")
+    assert older.begun() == stream.KEEPALIVE
+    (asked,) = events(told.question("call-1.q1", PAGE, "weather"))
+    assert (asked["id"], asked["method"]) == ("call-1.q1", "elicitation/create")
+    assert asked["params"]["elicitationId"] == "call-1.q1"
+
+
 # ------------------------------------------------------------ modern
 
 
@@ -174,9 +268,9 @@ def test_the_answer_of_the_user_comes_back(action):
     "sent",
     [
         {"requestState": "call-1"},
-        {"inputResponses": {"approval": {"action": "accept"}}},
         {"requestState": 1, "inputResponses": {"approval": {"action": "accept"}}},
-        {"requestState": "x" * 1000, "inputResponses": {"approval": {"action": "accept"}}},
+        {"requestState": "x" * 200_000, "inputResponses": {"approval": {"action": "accept"}}},
+        {"requestState": "call-1", "inputResponses": None},
         {"requestState": "call-1", "inputResponses": {"approval": "accept"}},
         {"requestState": "call-1", "inputResponses": {"approval": {"action": ["accept"]}}},
         {"requestState": "call-1", "inputResponses": {"other": {"action": "accept"}}},
@@ -186,7 +280,152 @@ def test_the_answer_of_the_user_comes_back(action):
 def test_what_is_no_answer_allows_nothing(sent):
     host = Tools()
     assert asking({"elicitation": {}}, host, **sent)["resultType"] == "input_required"
-    assert host.answers == [None]
+    assert host.answers in ([None], [("call-1", None)])
+
+
+def test_a_state_that_nobody_has_given_out_is_refused():
+    answered = {"requestState": "call-2", "inputResponses": {"approval": {"action": "accept"}}}
+    sent = {"name": "a__ask", "arguments": {}, **answered}
+    meta = {**DECLARED, CAPABILITIES: {"elicitation": {}}}
+    assert code(modern("tools/call", sent, meta=meta)) == (200, jsonrpc.INVALID_PARAMS)
+
+
+# ------------------------------------------------------------ questions of servers
+
+FORM = ElicitRequest(message="Which city?", schema={"properties": {"city": {"type": "string"}}})
+PAGE = ElicitRequest(message="Pay first.", url="https://example.com/pay")
+
+
+def test_a_question_of_a_server_is_passed_on_under_its_name():
+    asked = questions.Asked("call-1.1", {"a": FORM, "b": PAGE}, "weather")
+    exchange = server.exchange(*_sent("tools/call", {"name": "a__b"}), Tools())
+    result = exchange.reply([asked]).message["result"]
+    assert (result["resultType"], result["requestState"]) == ("input_required", "call-1.1")
+    shown = {key: one["params"] for key, one in result["inputRequests"].items()}
+    assert shown["a"]["message"] == "weather: Which city?" and shown["a"]["mode"] == "form"
+    assert shown["b"] == {"mode": "url", "message": "weather: Pay first.", "url": PAGE.url}
+
+
+def _sent(method, params):
+    """:return: body and headers"""
+    headers = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": method}
+    sent = request(method, {**params, "_meta": DECLARED})
+    return json.dumps(sent).encode(), {**headers, "mcp-name": params["name"]}
+
+
+@pytest.mark.parametrize(
+    ("capability", "shown"),
+    [
+        ({}, {"form"}),
+        ({"form": {}}, {"form"}),
+        ({"url": {}}, {"url"}),
+        ({"form": {}, "url": {}, "x": {}}, {"form", "url"}),
+        (True, set()),
+        (None, set()),
+    ],
+)
+def test_only_what_a_client_shows_is_passed_on(capability, shown):
+    meta = {"_meta": {CAPABILITIES: {"elicitation": capability}}}
+    modes = questions.modes(messages.Message("tools/call", meta, 1))
+    assert modes == shown
+    assert questions.can_be_shown({"a": FORM}, modes) == ("form" in shown)
+    assert questions.can_be_shown({"a": FORM, "b": PAGE}, modes) == (len(shown) == 2)
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        (
+            {"action": "accept", "content": {"city": "Taipei", "more": 1}},
+            ElicitResult(action="accept", content={"city": "Taipei"}),
+        ),
+        ({"action": "decline", "content": {"city": 5}}, ElicitResult(action="decline")),
+        ({"action": "cancel"}, ElicitResult(action="cancel")),
+        ({"action": "accept", "content": {"city": 5}}, None),
+        ({"action": "accept", "content": []}, None),
+        ({"action": "accept", "content": {"city": "x" * 100_000}}, None),
+        ({"action": "yes"}, None),
+        ({"action": ["accept"]}, None),
+        (12345, None),
+        (None, None),
+    ],
+)
+def test_an_answer_fits_its_question(response, answer):
+    found = questions.fitting({"a": FORM}, {"a": response, "b": {"action": "accept"}})
+    assert found == ({"a": answer} if answer else {})
+    assert questions.fitting({"a": FORM}, [response]) == {}
+
+
+# ------------------------------------------------------------ tasks
+
+TAKES = {**DECLARED, CAPABILITIES: {"extensions": {tasks.EXTENSION: {}}}}
+
+
+def test_a_client_that_asks_nobody_gets_a_task_of_a_call_that_waits():
+    params = {"name": "a__ask", "arguments": {}}
+    result = modern("tools/call", params, meta=TAKES)[1]["result"]
+    assert (result["resultType"], result["taskId"]) == ("task", "call-1")
+    assert result["ttlMs"] == 60_000 and isinstance(result["pollIntervalMs"], int)
+    assert not {"result", "error", "inputRequests", "requestState", "task"} & result.keys()
+    both = {**TAKES[CAPABILITIES], "elicitation": {}}
+    asked = modern("tools/call", params, meta={**TAKES, CAPABILITIES: both})[1]["result"]
+    assert asked["resultType"] == "input_required"
+
+
+@pytest.mark.parametrize(
+    ("state", "more"),
+    [
+        ({"status": "working", "message": "Soon."}, {"statusMessage": "Soon."}),
+        ({"status": "input_required", "requests": {"a": {}}}, {"inputRequests": {"a": {}}}),
+        (
+            {"status": "completed", "result": {"content": []}},
+            {"result": {"content": [], "resultType": "complete"}},
+        ),
+        ({"status": "failed", "error": {"code": 1}}, {"error": {"code": 1}}),
+        ({"status": "cancelled"}, {}),
+    ],
+)
+def test_a_task_shows_what_its_status_has(state, more):
+    host = Tools()
+    host.state = state
+    result = modern("tasks/get", {"taskId": "call-1"}, host=host, meta=TAKES)[1]["result"]
+    assert result["resultType"] == "complete" and result["status"] == state["status"]
+    shown = {"statusMessage", "inputRequests", "result", "error"} & result.keys()
+    assert {key: result[key] for key in shown} == more
+
+
+def test_a_task_is_answered_and_cancelled():
+    host, params = Tools(), {"taskId": "call-1"}
+    for method, more in (("tasks/update", {"inputResponses": {"a": {}}}), ("tasks/cancel", {})):
+        result = modern(method, {**params, **more}, host=host, meta=TAKES)[1]["result"]
+        assert result.keys() == {"resultType", "_meta"} and result["resultType"] == "complete"
+    assert host.told == [("call-1", {"a": {}}), ("call-1", "cancelled")]
+    answer = modern("tasks/update", params, host=host, meta=TAKES)
+    assert code(answer) == (200, jsonrpc.INVALID_PARAMS)
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_who_may_not_ask_about_a_task(method):
+    params = {"taskId": "call-1", "inputResponses": {}}
+    answer = modern(method, params)
+    assert code(answer) == (400, jsonrpc.MISSING_CAPABILITY)
+    assert answer[1]["error"]["data"]["requiredCapabilities"]["extensions"] == {tasks.EXTENSION: {}}
+    for task_id in ("call-2", "x" * 1_000, 5, ""):
+        named = {"mcp-name": str(task_id)}
+        answer = modern(method, {**params, "taskId": task_id}, named, meta=TAKES)
+        assert code(answer)[1] in (jsonrpc.INVALID_PARAMS, jsonrpc.HEADER_MISMATCH)
+    headers = {"mcp-name": "call-2"}
+    answer = modern(method, params, headers, meta=TAKES)
+    assert code(answer) == (400, jsonrpc.HEADER_MISMATCH)
+    assert code(post(request(method, params))) == (200, jsonrpc.METHOD_NOT_FOUND)
+
+
+def test_tasks_are_neither_listed_nor_waited_for():
+    for method in ("tasks/list", "tasks/result"):
+        answer = modern(method, {"taskId": "call-1"}, meta=TAKES)
+        assert code(answer) == (404, jsonrpc.METHOD_NOT_FOUND)
+    extensions = modern("server/discover")[1]["result"]["capabilities"]["extensions"]
+    assert extensions == {tasks.EXTENSION: {}}
 
 
 def test_a_legacy_client_brings_no_answer():
@@ -236,6 +475,32 @@ def test_headers_say_what_the_body_says(headers):
 @pytest.mark.parametrize("written", ["=?base64?YV9fYg==?=", " a__b \t"])
 def test_a_name_may_be_encoded_and_padded(written):
     assert "result" in modern("tools/call", {"name": "a__b"}, {"mcp-name": written})[1]
+
+
+@pytest.mark.parametrize(
+    ("header", "city"),
+    [
+        ("Taipei", "Taipei"),
+        ("=?base64?5Y+w5YyX?=", "台北"),
+        ("=?base64?VGFpcGVp?=", "Taipei"),
+        ("=?base64?VGFpcGVp", "=?base64?VGFpcGVp"),
+        (None, None),
+        ("Rome", None),
+    ],
+)
+def test_a_header_says_what_its_argument_says(header, city):
+    arguments = {} if city is None else {"city": city}
+    params = {"name": "a__b", "arguments": arguments}
+    assert "result" in modern("tools/call", params, {"mcp-param-city": header})[1]
+
+
+@pytest.mark.parametrize(
+    "header", [None, "Rome", "=?base64?VGFpcGV?=", "=?base64?VGF!!!cGVp?=", ""]
+)
+def test_another_header_than_its_argument_is_refused(header):
+    host, params = Tools(), {"name": "a__b", "arguments": {"city": "Taipei"}}
+    answer = modern("tools/call", params, {"mcp-param-city": header}, host)
+    assert code(answer) == (400, jsonrpc.HEADER_MISMATCH) and host.asked == []
 
 
 @pytest.mark.parametrize("missing", DECLARED)
@@ -368,12 +633,13 @@ def test_a_definition_holds_what_clients_can_read():
         output_schema={"type": "array"},
         annotations={"readOnlyHint": True, "destructiveHint": "no", "x": 1},
     )
+    without = {"type": "object", "properties": {"city": {"type": "string"}}}
     for era, more in (("legacy", {}), ("modern", {"outputSchema": {"type": "array"}})):
         assert listing.definition(tool, era) == {
             "name": "a__b",
             "title": "B",
             "description": "Does b",
-            "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
+            "inputSchema": SCHEMA if era == "modern" else without,
             "annotations": {"readOnlyHint": True},
             **more,
         }
@@ -447,12 +713,14 @@ class Servers(Tools):
 
     resources = templates = prompts
 
-    def prompt(self, name, arguments):
+    def prompt(self, name, arguments, more):
+        self.told.append(more)
         if not name.startswith("notes__"):
             raise Unknown("There is no such prompt.")
         return self.answer or ("notes", {"messages": [message(f"{name} {arguments}")]})
 
-    def resource(self, uri):
+    def resource(self, uri, more):
+        self.told.append(more)
         return self.answer or ("notes", {"contents": [{"uri": uri, "text": "x"}]})
 
     def complete(self, ref, argument, given):
@@ -567,6 +835,50 @@ def test_a_failure_is_an_error_with_its_code():
         assert error["data"] == {"code": failure.code, "uri": "odoo://a/b"}
 
 
+def ask_with_questions(host, **params):
+    """:return: status and message"""
+    sent = {"name": "notes__a", "arguments": {"who": "Ada"}, **params}
+    meta = {**DECLARED, CAPABILITIES: {"elicitation": {}}}
+    body, headers = _sent("prompts/get", {**sent})
+    body = json.dumps(request("prompts/get", {**sent, "_meta": meta})).encode()
+    exchange = server.exchange(body, headers, host)
+    reply = exchange.reply(exchange.calls)
+    return reply.status, reply.message
+
+
+def test_a_question_before_a_prompt_is_passed_on(monkeypatch):
+    wanted = ElicitationRequired(questions={"a": FORM}, more={"requestState": "kept"})
+    host = Servers(Wanted("notes", wanted))
+    asked = ask_with_questions(host)[1]["result"]
+    assert asked["inputRequests"]["a"]["params"]["message"] == "notes: Which city?"
+    state = asked["requestState"]
+    answers = {"a": {"action": "accept", "content": {"city": "Taipei"}}}
+    given = {"requestState": state, "inputResponses": answers}
+    ask_with_questions(host, **given)
+    assert host.told == [{}, {"inputResponses": answers, "requestState": "kept"}]
+    another = Servers()
+    another.session_key = b"of another user"
+    for refused in (
+        ask_with_questions(another, **given),
+        ask_with_questions(host, **given, arguments={"who": "Eve"}),
+        ask_with_questions(host, **{**given, "requestState": state + "0"}),
+        ask_with_questions(host, **{**given, "requestState": "A" + state}),
+        ask_with_questions(host, **{**given, "inputResponses": {}}),
+    ):
+        assert code(refused) == (200, jsonrpc.INVALID_PARAMS)
+    ask_with_questions(host, inputResponses=answers)
+    assert host.told[2:] == [{"inputResponses": answers}]
+    monkeypatch.setattr(questions, "SEALED", -1)
+    late = ask_with_questions(host)[1]["result"]["requestState"]
+    assert code(ask_with_questions(host, **{**given, "requestState": late}))[1] == -32602
+
+
+def test_a_question_that_no_client_shows_is_a_failure():
+    host = Servers(Wanted("notes", ElicitationRequired(questions={"a": PAGE}, more={})))
+    assert ask_with_questions(host)[1]["error"]["data"]["code"] == "input_required"
+    assert ask("prompts/get", {"name": "notes__a"}, host.answer)["error"]["data"]
+
+
 def test_completions_are_asked_with_what_is_known():
     params = {
         "ref": {"type": "ref/resource", "uri": "odoo://notes/a:{b}"},
@@ -606,6 +918,10 @@ def test_a_call_may_be_answered_in_a_stream(token, known):
 
 def test_only_who_takes_a_stream_gets_one():
     assert stream_of("t", accept="application/json") is None
+    headers = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": "tools/call"}
+    sent = request("tools/call", {"name": "a__b", "_meta": TAKES})
+    taken = stream_of(None, "application/json", sent, **headers, **{"mcp-name": "a__b"})
+    assert (taken.is_taken, taken.takes_task, taken.shows) == (False, True, frozenset())
     assert stream_of(value=request("tools/list")) is None
     batch = [request("tools/call", {"name": "a__b"})]
     assert stream_of(value=batch) is None
