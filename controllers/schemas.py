@@ -244,6 +244,18 @@ CONVERSATION = {
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
 }
 CAN_POST = {**BOOL, "description": "Whether the caller may post on the record, in the backend"}
+CHANGES = _list(
+    _object(
+        {
+            "kind": _one_of("changed", "created", "deleted"),
+            "model": TEXT,
+            "label": TEXT,
+            "name": TEXT,
+            "sensitive": BOOL,
+            "fields": _list(OBJECT),
+        }
+    )
+)
 DECISION = {
     "id": TEXT,
     "kind": {
@@ -263,20 +275,10 @@ DECISION = {
         "description": "Beginning of the arguments or of a server's words; empty if they are long",
     },
     "changes": {
-        **_list(
-            _object(
-                {
-                    "kind": _one_of("changed", "created", "deleted"),
-                    "model": TEXT,
-                    "label": TEXT,
-                    "name": TEXT,
-                    "sensitive": BOOL,
-                    "fields": _list(OBJECT),
-                }
-            )
-        ),
+        **CHANGES,
         "description": "First records of the call's `rehearsal`, with their first fields and the beginnings of values",
     },
+    "before": {**CHANGES, "description": "Those that were allowed, if the user is asked again"},
     "has_more": {**BOOL, "description": "Whether the call has more effects than `changes`"},
     "destructive": BOOL,
     "asked_at": MOMENT,

@@ -277,9 +277,33 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.store.ask_again(self.claims[self.internal], self.call.id, self._differs())
         self._waits()
         self.assertNotEqual(self.asked, first)
+        changes = {name: self._city_shown(name) for name in ("before", "changes")}
+        self.assertEqual(changes, {"before": "Graz", "changes": "Wien"})
+        self.turn._mail_question(self.one)
+        body = self._last_mail_to(self.one).body
+        self.assertLess(body.index("City: Graz → Linz"), body.index("City: Wien → Linz"))
         self._sign_in(self.one)
         self._assert_error(self._try("approve_once", shown={}), 409, "question_changed")
         self.assertEqual([self._may(user) for user in (self.one, self.two)], ["lrad", "lrad"])
+
+    def test_what_was_shown_before_is_for_those_who_may_read_it(self):
+        other = self.env["res.partner"].create({"name": "Kept Apart"})
+        self._asks(**self.by_group)
+        shown = self.row.rehearsal["shown"]
+        before = {**shown, "changes": [{**shown["changes"][0], "id": other.id}]}
+        self.row.rehearsal = {**self.row.rehearsal, "before": before}
+        self.assertIn("before", self.row._rehearsal_shown(self.one))
+        other.company_id = self.company
+        self.env.flush_all()
+        self.assertNotIn("before", self.row._rehearsal_shown(self.one))
+        self.assertIn("before", self.row._rehearsal_shown(self.internal))
+        self.assertTrue(self.row._is_shown_to(self.one))
+
+    def _city_shown(self, name):
+        """The city before the change, in the list of the one who decides."""
+        self._sign_in(self.one)
+        (row,) = self._rows()
+        return self._field(row[name][0], "city")["old"]
 
     # ------------------------------------------------------------ who is told, and when
 
@@ -298,6 +322,10 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         found = [(m.partner_ids.name, m.subject) for m in mails if words in (m.subject or "")]
         return sorted(found)
 
+    def _last_mail_to(self, user):
+        told = [("partner_ids", "in", user.partner_id.ids)]
+        return self.env["mail.message"].search(told, order="id desc", limit=1)
+
     def test_deciders_are_told_reminded_and_joined_by_a_second_group_once_each(self):
         self._asks(
             **self.by_group,
@@ -312,9 +340,7 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         for _again in range(2):
             self._later(minutes=20)
             self.assertEqual(len(self._mails()), 2)
-        mail = self.env["mail.message"].search(
-            [("partner_ids", "in", self.one.partner_id.ids)], order="id desc", limit=1
-        )
+        mail = self._last_mail_to(self.one)
         self.assertIn("City: Graz → Linz", mail.body)
         self.assertIn(f"/my/ai/decisions?open={self.row.call_id}", mail.body)
         for _again in range(2):

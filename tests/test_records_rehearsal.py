@@ -124,6 +124,10 @@ class TestRecordsRehearsal(RehearsalCase):
         asked = self.row._approval_event()["rehearsal"]
         self.assertTrue(asked["differs"])
         self.assertEqual(self._field(asked["changes"][0], "city")["old"], "Bergen")
+        self.assertEqual(self._field(asked["before"]["changes"][0], "city")["old"], "Fremont")
+        self.store.ask_again(claim, self.call.id, differs)  # nobody heard that it was done
+        self.env.invalidate_all()
+        self.assertEqual(self.row._approval_event()["rehearsal"], asked)
         ending = Ending(state="waiting", next_seq=self.row.turn_id._last_seq() + 1)
         self.store.finish(claim, ending, [])
         self.env.invalidate_all()

@@ -109,8 +109,8 @@ class DiscussChannel(models.Model):
     def _stop_answers_by(self, providers):
         """Stop the answers under way of these providers, which are switched off."""
 
-    def _lines_of_calls(self, calls):
-        """Calls that wait, and what they would change, as lines of HTML."""
+    def _lines_of_calls(self, calls, reader):
+        """Calls that wait, and what they would change, as lines of HTML for a user."""
         return []
 
     def _mark_read_by(self, user, message):

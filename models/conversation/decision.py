@@ -22,6 +22,8 @@ SUMMARY_CHARS = 300
 VALUE_CHARS = 120  # of a changed field
 MAX_MAILED = 5  # calls of one question that a mail shows
 RECORDS, FIELDS = 3, 3  # changed ones that a row shows
+# Of a rehearsal, beside records.
+REST = ("messages", "outward", "hidden", "partial", "cut", "impossible")
 SMALL = (
     20_000  # characters of the JSON that a row is made of; what has more is read when it is opened
 )
@@ -158,7 +160,9 @@ class Decision(models.AbstractModel):
             "assistant": {"id": assistant.id, "name": assistant.name} if assistant else None,
             **self._place(turn),
             "summary": self._summary(kind, record, call in small),
-            **self._effect(call if kind == "call" else call.browse(), call in small),
+            **self._effect(
+                call if kind == "call" else call.browse(), call in small, self.env.user
+            ),
             # sudo: mcp_tool - what the tool says of itself, told its caller
             "destructive": bool(call)
             and hints.read(call.sudo()._annotations()).says_destructive
@@ -204,52 +208,70 @@ class Decision(models.AbstractModel):
         pairs = (f"{name}: {_plain(value)}" for name, value in (record.arguments or {}).items())
         return _cut(" · ".join(pairs), SUMMARY_CHARS)
 
-    def _effect(self, call, is_small):
+    def _effect(self, call, is_small, reader):
         """Beginning of what a call on Odoo's records would change.
 
-        :return: ``changes`` as in a rehearsal, each with its `kind`, and whether ``has_more`` is to be read
+        :return: ``changes`` as in a rehearsal, each with its `kind`, those ``before``, and whether ``has_more`` is to
+            be read
         """
         # sudo: tool_call - told to the person who is asked, as the event is
-        shown = call.sudo()._rehearsal_shown() if is_small and call.records else None
-        if not shown or "impossible" in shown:
-            return {"changes": [], "has_more": bool(call) and (not is_small or bool(shown))}
+        shown = call.sudo()._rehearsal_shown(reader) if is_small and call.records else None
+        if not shown:
+            return {"changes": [], "before": [], "has_more": bool(call) and not is_small}
+        changes, is_more = self._beginnings(call, shown)
+        before, was_more = self._beginnings(call, shown.get("before") or {})
+        return {"changes": changes, "before": before, "has_more": is_more or was_more}
+
+    def _beginnings(self, call, shown):
+        """:return: the first records of a rehearsal, and whether it says more"""
         of_kind = (("created", "created"), ("changes", "changed"), ("deleted", "deleted"))
         model = (call.arguments or {}).get("model")
         records = [{**one, "kind": kind} for name, kind in of_kind for one in shown.get(name) or ()]
         records.sort(key=lambda one: one["model"] != model)  # first the one that the call is about
-        is_rest = any(shown.get(name) for name in ("messages", "outward", "hidden", "partial"))
-        return {
-            "changes": [_beginning(one) for one in records[:RECORDS]],
-            "has_more": is_rest
-            or len(records) > RECORDS
-            or any(one.get("more") or len(one.get("fields") or ()) > FIELDS for one in records),
-        }
+        is_rest = any(shown.get(name) for name in REST)
+        is_more = is_rest or len(records) > RECORDS
+        return [_beginning(one) for one in records[:RECORDS]], is_more or any(
+            one.get("more") or len(one.get("fields") or ()) > FIELDS for one in records
+        )
 
     @api.model
-    def _lines(self, calls):
+    def _lines(self, calls, reader):
         """Calls and the beginning of what they would change, as lines of HTML.
 
-        :param calls: with sudo, for who may decide them
+        :param calls: with sudo
+        :param reader: `res.users` who may decide them
         """
-        lines = [line for call in calls[:MAX_MAILED] for line in self._lines_of(call)]
+        lines = [line for call in calls[:MAX_MAILED] for line in self._lines_of(call, reader)]
         if more := len(calls[MAX_MAILED:]):
             lines.append(html_escape(self.env._("and %(count)s more", count=more)))
         return lines
 
-    def _lines_of(self, call):
+    def _lines_of(self, call, reader):
+        _ = self.env._
+        is_small = bool(self._small(call))
+        effect = self._effect(call, is_small, reader)
+        title = text.one_line(call.title or call.tool_name, NAME_CHARS)
+        lines = [Markup("<b>%s</b>") % title]
+        if not effect["changes"] and (summary := self._summary("call", call, is_small)):
+            lines.append(html_escape(summary))
+        if effect["before"]:
+            lines.append(Markup("<i>%s</i>") % _("What was allowed"))
+            lines += self._lines_of_changes(effect["before"])
+            lines.append(Markup("<i>%s</i>") % _("What would happen now"))
+        lines += self._lines_of_changes(effect["changes"])
+        if effect["has_more"]:
+            lines.append(html_escape(_("Open it to see all that it does.")))
+        return lines
+
+    def _lines_of_changes(self, changes):
         _ = self.env._
         kinds = {
             "changed": _("Changes"),
             "created": _("Creates"),
             "deleted": _("Deletes for good"),
         }
-        is_small = bool(self._small(call))
-        effect = self._effect(call, is_small)
-        title = text.one_line(call.title or call.tool_name, NAME_CHARS)
-        lines = [Markup("<b>%s</b>") % title]
-        if not effect["changes"] and (summary := self._summary("call", call, is_small)):
-            lines.append(html_escape(summary))
-        for change in effect["changes"]:
+        lines = []
+        for change in changes:
             lines.append(
                 html_escape(f"{kinds[change['kind']]}: {change['label']} {change['name']}")
             )
@@ -257,8 +279,6 @@ class Decision(models.AbstractModel):
                 old, new = self._said(field["old"]), self._said(field["new"])
                 said = f"{old} → {new}" if change["kind"] == "changed" else new
                 lines.append(html_escape(f"{field['label']}: {said}"))
-        if effect["has_more"]:
-            lines.append(html_escape(_("Open it to see all that it does.")))
         return lines
 
     def _said(self, value):
@@ -283,7 +303,8 @@ class Decision(models.AbstractModel):
                    AND length(arguments::text) <= %(small)s
                    AND (rehearsal IS NULL
                         OR (pg_column_size(rehearsal) <= %(packed)s
-                            AND COALESCE(length((rehearsal -> 'shown')::text), 0) <= %(small)s))
+                            AND COALESCE(length((rehearsal -> 'shown')::text), 0)
+                            + COALESCE(length((rehearsal -> 'before')::text), 0) <= %(small)s))
                 """,
                 ids=calls.ids,
                 packed=PACKED,

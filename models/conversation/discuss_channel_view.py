@@ -287,8 +287,8 @@ class DiscussChannel(models.Model):
             "turn": self._turn_data(turn, timelines),
         }
 
-    def _lines_of_calls(self, calls):
-        return self.env["woow_paas_platform.decision"]._lines(calls)
+    def _lines_of_calls(self, calls, reader):
+        return self.env["woow_paas_platform.decision"]._lines(calls, reader)
 
     # ------------------------------------------------------------ files of a question
 

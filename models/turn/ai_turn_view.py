@@ -495,9 +495,9 @@ class AiTurn(models.Model):
                 )
             else:
                 subject = _("%(assistant)s is waiting for your decision", assistant=assistant)
-            user._woow_ai_mail(subject, turn._question_in_words(), self._question_path(user))
+            user._woow_ai_mail(subject, turn._question_in_words(user), self._question_path(user))
 
-    def _question_in_words(self):
+    def _question_in_words(self, reader):
         """Open question of the turn as HTML, for a mail; of a run with what its calls would change."""
         sentence = html_escape(
             self.env._(
@@ -507,7 +507,7 @@ class AiTurn(models.Model):
         )
         if not self.is_unattended:
             return sentence
-        lines = self.channel_id._lines_of_calls(self._pending_calls())
+        lines = self.channel_id._lines_of_calls(self._pending_calls(), reader)
         return Markup("<br/>").join([sentence, *lines])
 
     # ------------------------------------------------------------ backend

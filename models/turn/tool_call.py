@@ -687,7 +687,7 @@ class ToolCall(models.Model):
             is_destructive=hints.read(self._annotations()).says_destructive,
             expires_at=utc(self.turn_id.waiting_until),
             manage_path=self._manage_path() if is_own else None,
-            rehearsal=self._rehearsal_shown(),
+            rehearsal=self._rehearsal_shown(reader),
             review_hash=self._review_hash(),
             foreign_values=self._foreign_values(),
         )
@@ -849,29 +849,28 @@ class ToolCall(models.Model):
         is_action = self._record_tool() == catalog.TOOLS["run_action"]
         return is_action and line is not None and action in READS and line.actions.get(action) == 0
 
-    def _rehearsal_shown(self):
-        """Changes of this database's records that the call would make, None of any other call."""
+    def _rehearsal_shown(self, reader):
+        """Changes of this database's records that the call would make, None of any other call.
+
+        :param reader: `res.users`; sees what was shown ``before``, too, if all of it is the reader's to read
+        """
         found = self.rehearsal
         if not self.records or not found:
             return None
         if "impossible" in found:
-            return {"impossible": self._impossible_sentence(found["impossible"])}
-        return found["shown"]
+            shown = {"impossible": self._impossible_sentence(found["impossible"])}
+        else:
+            shown = found["shown"]
+        before = found.get("before")
+        if before and (reader == self.turn_id.user_id or _reads_all(reader, before)):
+            return {**shown, "before": before}
+        return shown
 
     def _is_shown_to(self, user):
         """True for a user who may read all records and fields that the rehearsal shows."""
         self.ensure_one()
-        everywhere = user.with_context(allowed_company_ids=user.company_ids.ids)
-        left = [self.rehearsal or {}]
-        while left:
-            one = left.pop()
-            if isinstance(one, list):
-                left += one
-            elif isinstance(one, dict):
-                left += one.values()
-                if "name" in one and "model" in one and not _reads_change(everywhere, one):
-                    return False
-        return True
+        found = self.rehearsal or {}
+        return _reads_all(user, [found[part] for part in ("shown", "further") if part in found])
 
     def _review_hash(self):
         """Hash of what the question shows, empty where that cannot change."""
@@ -1746,6 +1745,21 @@ def _question_vals(asked):
         "schema": text.storable(dict(asked.schema)),
         "url": asked.url,
     }
+
+
+def _reads_all(user, told):
+    """True for a user who may read all records and fields in a rehearsal, or in a part of one."""
+    everywhere = user.with_context(allowed_company_ids=user.company_ids.ids)
+    left = [told]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += one
+        elif isinstance(one, dict):
+            left += one.values()
+            if "name" in one and "model" in one and not _reads_change(everywhere, one):
+                return False
+    return True
 
 
 def _reads_change(user, change):

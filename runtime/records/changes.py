@@ -23,6 +23,7 @@ from . import convert, values
 MAX_RECORDS = 30  # that are shown of each model at once
 MAX_KEPT = 2_000  # more of them that pages of their own show
 MAX_KEPT_TEXT = 400_000  # characters of what these say
+MAX_BEFORE_TEXT = 100_000  # of the JSON of what was shown before, once it is asked about again
 MAX_FIELDS = 1_000  # of all records together
 MAX_TEXT = 4_000  # characters of a value
 MAX_BODY = 20_000  # characters of a message
@@ -713,6 +714,25 @@ class _Message:
                 self.people or self.others or self.files or html2plaintext(str(self.raw)).strip()
             )
         return not any(_says(mail, self.message) for mail in own)
+
+
+def kept_before(shown):
+    """What was shown of a call, to be kept beside what it would do now.
+
+    :param shown: see `Changes.shown`; may be None
+    :return: the same; where it is long, its beginning, with ``cut`` true
+    """
+    if not shown or len(json.dumps(shown, ensure_ascii=False)) <= MAX_BEFORE_TEXT:
+        return shown
+    room, kept = MAX_BEFORE_TEXT, {}
+    for name in ("changes", "created", "deleted", "messages"):
+        kept[name] = []
+        for one in shown.get(name) or ():
+            room -= len(json.dumps(one, ensure_ascii=False))
+            if room < 0:
+                break
+            kept[name].append(one)
+    return {**shown, **kept, "cut": True}
 
 
 def _says(mail, message):

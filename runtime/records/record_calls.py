@@ -19,7 +19,7 @@ from ...services.specs import CallResult
 from ...services.turn.interrupt import Interrupt
 from ...services.turn.ports import StoreGone
 from ...tools import db, rehearsal
-from . import executor
+from . import changes, executor
 
 _logger = logging.getLogger(__name__)
 
@@ -179,14 +179,20 @@ class RecordCalls:
         self._keep(claim, call_id, lambda _row: {"rehearsal": found})
 
     def ask_again(self, claim, call_id: str, found) -> None:
-        """Ask again: the changes differ from those allowed; the person sees them and decides once more."""
+        """Ask again: the changes differ from those allowed; the person sees both and decides once more.
+
+        Repeated, it changes nothing.
+        """
         undecided = {"decision": False, "decided_by_id": False, "decided_at": False}
         undecided["started_at"] = False
 
         def vals(row):
+            if row.approval == "pending":
+                return {}
             vals = {**undecided, "approval": "pending", "rehearsal": found}
             if row.approval_choices:
-                return {**vals, "rehearsal": {**found, "again": True}}
+                before = changes.kept_before((row.rehearsal or {}).get("shown"))
+                return {**vals, "rehearsal": {**found, "again": True, "before": before}}
             # Nobody was asked about it yet, because nothing seemed to be in the way.
             return {**vals, "approval_reason": "open", "approval_choices": list(approval.ONCE)}
 

@@ -113,8 +113,20 @@ def test_a_change_that_differs_by_then_is_back_in_the_list(
     row.locator(".o_woow_decision_head").click()
     row.get_by_role("button", name="Allow once").click()
     expect(change.locator("del")).to_have_text("Wien")
+    expect(row.locator(".o_woow_decision_before del")).to_have_text("Graz")
     row.locator(".o_woow_decision_head").click()
     expect(row.get_by_role("alert")).to_contain_text("The records have changed")
+    before, now = (
+        row.locator(f".o_ai_chat_rehearsal_{one}", has_text="Linz") for one in ("before", "now")
+    )
+    expect(before.locator("del")).to_have_text("Graz")
+    expect(now.locator("del")).to_have_text("Wien")
+    assert before.bounding_box()["x"] == now.bounding_box()["x"]
+    assert axe.violations(page, ".o_woow_decisions") == []
+    page.set_viewport_size(WIDE)
+    page.screenshot(path=E2E_LOGS / "decisions-changed-wide.png", full_page=True)
+    assert before.bounding_box()["y"] == now.bounding_box()["y"]
+    page.set_viewport_size(PHONE)
     page.screenshot(path=E2E_LOGS / "decisions-changed.png", full_page=True)
     assert odoo.rpc("res.partner", "read", [partner], ["city"])[0]["city"] == "Wien"
     row.get_by_role("button", name="Allow once").click()

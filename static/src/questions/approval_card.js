@@ -5,7 +5,7 @@ import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
 import { formatMomentFull } from "../core/format";
 import { RequestError } from "../core/try_again";
-import { Rehearsal } from "../records/rehearsal";
+import { RehearsalQuestion } from "../records/rehearsal";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
 import { useProblems } from "./use_problems";
@@ -50,7 +50,7 @@ function shownOf(approvals) {
 /** Asks whether a tool may be called, with its arguments as a form. */
 export class ApprovalCard extends Component {
     static template = "woow_paas_platform.ApprovalCard";
-    static components = { Rehearsal, RequestError, SchemaField };
+    static components = { RehearsalQuestion, RequestError, SchemaField };
     static props = {
         approval: Object,
         name: String,

@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { uniqueId } from "@web/core/utils/functions";
 import { TryAgain } from "../core/try_again";
 import { entriesOf, firstLines } from "./card_lines";
 import { valueText } from "./record_values";
@@ -273,5 +274,16 @@ export class Rehearsal extends Component {
                     })
                 ),
         ];
+    }
+}
+
+/** The change that a call asks about; one that is asked about again stands beside the one that was allowed. */
+export class RehearsalQuestion extends Component {
+    static template = "woow_paas_platform.RehearsalQuestion";
+    static components = { Rehearsal };
+    static props = Rehearsal.props;
+
+    setup() {
+        this.id = uniqueId("o_ai_chat_rehearsal_");
     }
 }

@@ -24,6 +24,7 @@ const ROW = {
     record: null,
     summary: "to: a@b.c",
     changes: [],
+    before: [],
     has_more: false,
     destructive: false,
     asked_at: "2026-11-27T10:00:00Z",
@@ -170,6 +171,15 @@ test("a row says what is asked where, and what would change", async () => {
     expect("[data-field=city]").toHaveText(/City\s*Fremont\s*Oslo/);
     expect(".o_woow_decision").toHaveText(/Open it to see all that it does\./);
     expect("form").toHaveCount(0);
+});
+
+test("a call that is asked about again shows both changes", async () => {
+    const field = { name: "city", label: "City", type: "char", new: "Oslo" };
+    const change = { kind: "changed", label: "Contact", name: "Azure", sensitive: false };
+    const from = (old) => [{ ...change, fields: [{ ...field, old }] }];
+    await mountDecisions([call("c1", { before: from("Graz"), changes: from("Wien") })]);
+    expect(".o_woow_decision_before del").toHaveText("Graz");
+    expect(".o_woow_decision_changes del").toHaveText("Wien");
 });
 
 test("the one that a link names is open, or is said to be over", async () => {

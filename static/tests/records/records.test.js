@@ -209,6 +209,21 @@ test("the approval tells what becomes of each field, and folds the arguments", a
     expect("input").toHaveCount(1);
 });
 
+test("a change that is asked about again stands beside the one that was allowed", async () => {
+    const field = { name: "city", label: "City", type: "char", new: "Linz" };
+    const from = (old, values = {}) => ({
+        changes: [{ id: 3, label: "Contact", name: "Azure", fields: [{ ...field, old }] }],
+        ...values,
+    });
+    await mountApproval(from("Wien", { differs: true, before: from("Graz", { cut: true }) }));
+    expect("[role=alert]").toHaveText(/have changed since this was allowed/);
+    expect(".o_ai_chat_rehearsal_before del").toHaveText("Graz");
+    expect(".o_ai_chat_rehearsal_before").toHaveText(/The rest is no longer kept/);
+    expect(".o_ai_chat_rehearsal_now del").toHaveText("Wien");
+    await mountApproval({ impossible: "It needs the network.", before: from("Graz") });
+    expect(".o_ai_chat_rehearsal_now:last").toHaveText("What would happen now\nIt needs the network.");
+});
+
 const LINE = {
     model: "sale.order.line",
     label: "Sales Order Line",
