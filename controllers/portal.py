@@ -6,6 +6,8 @@ from odoo.addons.portal.controllers.portal import CustomerPortal, pager
 from odoo.exceptions import UserError
 from odoo.http import request
 
+from ..tools.refusals import Refusal, TooLate
+
 # Of every page here: with website installed, a page that is not the website's own breaks its layout.
 PAGE = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "readonly": True}
 
@@ -39,6 +41,18 @@ class AiPortal(CustomerPortal):
         return request.render(
             "woow_paas_platform.portal_my_ai_decisions", {"page_name": "ai_decisions"}
         )
+
+    @http.route("/my/ai/decisions/<string:token>", **PAGE)
+    def portal_my_ai_decision_of_mail(self, token, **_kw):
+        """Link of a mail, which opens the question for the user to whom it was sent."""
+        try:
+            path = request.env["woow_paas_platform.ai_turn"]._path_of_link(token)
+        except Refusal as refusal:
+            values = {"page_name": "ai_decisions", "problem": str(refusal)}
+            page = request.render("woow_paas_platform.portal_my_ai_decision_of_mail", values)
+            page.status_code = 410 if isinstance(refusal, TooLate) else 403
+            return page
+        return request.redirect(path)
 
     @http.route(["/my/ai/runs", "/my/ai/runs/page/<int:page>"], **PAGE)
     def portal_my_ai_runs(self, page=1, gone=None, **_kw):

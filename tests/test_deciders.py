@@ -1,11 +1,12 @@
 """Deciders of runs: who is told of a question, sees it and may answer it, and that nobody else does."""
 
 import json
+import re
 from dataclasses import asdict
 from datetime import timedelta
 from unittest.mock import patch
 
-from odoo import Command
+from odoo import Command, fields
 from odoo.exceptions import ValidationError
 from odoo.tests import new_test_user, tagged
 
@@ -17,6 +18,7 @@ from .records_data import PARTNER, RehearsalCase
 from .test_runs import RunCase
 
 LIST = "/api/ai/decisions"
+LINK = r"/my/ai/decisions/[\w-]{40,}"  # of a mail
 PERSON = {
     "password": "secret-of-a-test",
     "lang": "en_US",
@@ -305,6 +307,47 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         (row,) = self._rows()
         return self._field(row[name][0], "city")["old"]
 
+    def test_the_link_of_a_mail_opens_the_question_for_its_user_alone(self):
+        self._asks(**self.by_group)
+        self.turn._mail_question(self.one | self.internal)
+        (link,) = re.findall(LINK, self._last_mail_to(self.one).body)
+
+        def opens(user, path=link):
+            self.env.flush_all()
+            if user:
+                self._sign_in(user)
+            else:
+                self.authenticate(None, None)
+            answer = self.url_open(path, allow_redirects=False)
+            self.assertNotIn("Graz", answer.text)
+            if user != self.one:
+                self.assertNotIn(self.one.name, answer.text)
+            return answer.status_code, answer.headers.get("Location", "")
+
+        found = opens(self.one)
+        self.assertEqual(found[0], 303)
+        self.assertIn(f"/my/ai/decisions?open={self.row.call_id}", found[1])
+        status, place = opens(None)
+        self.assertEqual(status, 303)
+        self.assertIn("/web/login?redirect=", place)
+        self.assertIn(link.rpartition("/")[2], place)
+        for user in (self.two, self.internal, self.member, self.admin):
+            self.assertEqual(opens(user)[0], 403)
+        for edited in (link[:-4] + "AAAA", link[:-9], link + "x", "/my/ai/decisions/x"):
+            self.assertEqual(opens(self.one, edited)[0], 403)
+        (own,) = re.findall(LINK, self._last_mail_to(self.internal).body)
+        self.assertIn(f"/my/ai/{self.turn.channel_id.id}", opens(self.internal, own)[1])
+        self.assertEqual(self.row.approval, "pending")
+        until = self.turn.waiting_until
+        with patch.object(fields.Datetime, "now", return_value=until):
+            self.assertEqual(opens(self.one)[0], 410)
+        self.one.group_ids -= self.group
+        self.assertEqual(opens(self.one)[0], 410)
+        self.one.group_ids += self.group
+        self._sign_in(self.two)
+        self.assertEqual(self._try("deny")[0], 200)
+        self.assertEqual(opens(self.one)[0], 410)
+
     # ------------------------------------------------------------ who is told, and when
 
     def _later(self, **time):
@@ -342,7 +385,7 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
             self.assertEqual(len(self._mails()), 2)
         mail = self._last_mail_to(self.one)
         self.assertIn("City: Graz → Linz", mail.body)
-        self.assertIn(f"/my/ai/decisions?open={self.row.call_id}", mail.body)
+        self.assertRegex(mail.body, LINK)
         for _again in range(2):
             self._later(hours=4)
             reminders = [subject for _name, subject in self._mails() if "Reminder" in subject]

@@ -129,6 +129,7 @@ IMMEDIATE = {
     "/my/ai-servers",
     "/my/ai/connections",
     "/my/ai/decisions",
+    "/my/ai/decisions/<string:token>",
     "/my/ai/runs",
     "/my/ai/runs/<int:run_id>/retry",
     "/my/ai/runs/<int:run_id>/stop",

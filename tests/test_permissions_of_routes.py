@@ -304,6 +304,7 @@ ELSEWHERE = {
     "/api/ai/turns/<int:turn_id>/stream": "e2e/test_stream",
     "/mcp": "test_gateway",
     "/metrics": "test_metrics",
+    "/my/ai/decisions/<string:token>": "test_deciders",
     "/my/ai/runs/<int:run_id>/retry": "test_portal_pages",
     "/my/ai/runs/<int:run_id>/stop": "test_portal_pages",
     "/my/ai/sign-ins/forget": "test_sign_in",

@@ -1055,12 +1055,18 @@ class AiTurn(models.Model):
         """Users who are told that the turn waits for them. A hook."""
         return self.user_id
 
-    def _question_path(self, user):
-        """Path of the page on which a user decides: the chat or, of others, the list."""
+    def _question_path(self, user, asked=None):
+        """Path of the page on which a user decides: the chat or, of others, the list.
+
+        :param asked: id in the list of what is opened there
+        """
         if user == self.user_id:
             return f"/my/ai/{self.channel_id.id}"
-        asked = self._pending_calls()[:1].call_id or self._round_public_id()
-        return f"/my/ai/decisions?open={asked}"
+        return f"/my/ai/decisions?open={asked or self._asked_ids()[0]}"
+
+    def _asked_ids(self):
+        """Ids, in the list of decisions, of the calls that wait, or of the round."""
+        return self._pending_calls().mapped("call_id") or [self._round_public_id()]
 
     def _round_public_id(self):
         """Id of the round to confirm in the list of decisions."""

@@ -3,7 +3,14 @@ from datetime import timedelta
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.addons.mail.tools.discuss import Store
-from odoo.tools import SQL, formatLang, html2plaintext, html_escape
+from odoo.tools import (
+    SQL,
+    formatLang,
+    hash_sign,
+    html2plaintext,
+    html_escape,
+    verify_hash_signed,
+)
 
 from ...services import events, text
 from ...services.errors import LlmError
@@ -12,6 +19,7 @@ from ...services.render import markdown
 from ...services.sentence import load
 from ...tools import db, limits, sentences
 from ...tools.moments import utc
+from ...tools.refusals import Refusal, TooLate
 from ..base.discuss_channel import LISTED
 from .ai_turn import DECISIONS, FINAL_STATES
 
@@ -33,6 +41,7 @@ ENDED = "woow_ai/turn_ended"
 SEEN = "woow_ai/seen"
 MAILS = 100  # of one run of the cron
 STALE = 24  # hours after which an answer is no news
+LINK = "woow_ai.decision_link"  # scope of signatures
 
 
 class AiTurn(models.Model):
@@ -495,7 +504,45 @@ class AiTurn(models.Model):
                 )
             else:
                 subject = _("%(assistant)s is waiting for your decision", assistant=assistant)
-            user._woow_ai_mail(subject, turn._question_in_words(user), self._question_path(user))
+            path = self._signed_path(user) if self.is_unattended else self._question_path(user)
+            user._woow_ai_mail(subject, turn._question_in_words(user), path)
+
+    def _signed_path(self, user):
+        """Path of a link for a mail, by which this user finds the open question after signing in, while it waits.
+
+        It gives no rights: nobody is signed in, and nothing is decided by it.
+        """
+        expires_at = self.waiting_until or fields.Datetime.now()
+        link = [self.id, self._asked_ids()[0], user.id, fields.Datetime.to_string(expires_at)]
+        # sudo: ir.config_parameter - the secret of the database, which signs
+        return f"/my/ai/decisions/{hash_sign(self.sudo().env, LINK, link)}"
+
+    @api.model
+    def _path_of_link(self, token):
+        """
+        :param token: last part of a `_signed_path`
+        :return: path of the page with the question, for the current user
+        :raises Refusal: the link is none, or another user's
+        :raises TooLate: nothing waits there for the user any more
+        """
+        _ = self.env._
+        try:
+            # sudo: ir.config_parameter - the secret of the database, which has signed
+            link = verify_hash_signed(self.sudo().env, LINK, token)
+        except ValueError:
+            link = None
+        if not link:
+            raise Refusal(_("This link is not valid. Copy all of it from the mail."))
+        turn_id, asked, user_id, expires_at = link
+        if user_id != self.env.uid:
+            raise Refusal(_("This link was sent to another user. Sign in as that user."))
+        # sudo: ai_turn - whether the user may decide it is asked next
+        turn = self.sudo().browse(turn_id).exists()
+        is_open = fields.Datetime.now() < fields.Datetime.to_datetime(expires_at)
+        is_same = is_open and turn.state == "waiting" and asked in turn._asked_ids()
+        if not is_same or not turn._right_to_decide(self.env.user):
+            raise TooLate(_("This has already been decided or has expired."))
+        return turn._question_path(self.env.user, asked)
 
     def _question_in_words(self, reader):
         """Open question of the turn as HTML, for a mail; of a run with what its calls would change."""
