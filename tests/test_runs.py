@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from odoo import Command, fields
 from odoo.exceptions import AccessError, ValidationError
-from odoo.tests import new_test_user, tagged
+from odoo.tests import Form, new_test_user, tagged
 
 from ..models.turn.ai_turn import PROMPT_CHARS
 from ..models.turn.ai_turn_request import DATA
@@ -243,6 +243,33 @@ class TestRuns(RunCase):
         self.assertEqual(len(self._runs(action)), 2)
         self._start()
         self.assertEqual(self._runs(action).turn_id.mapped("prompt"), ["Report.", "Report."])
+
+    def test_a_form_offers_the_answers_that_can_be_saved(self):
+        """A schedule has no record; message and field need the assistant's access to the model."""
+        context = {"default_state": ASK, "default_woow_answer_to": "user"}
+        schedule = {**context, "default_usage": "ir_cron"}
+        schedule["default_model_id"] = self.env["ir.model"]._get_id("res.users")
+        view = "woow_paas_platform.ask_cron_view_form"
+        with Form(self.env["ir.cron"].with_context(**schedule), view=view) as form:
+            form.name, form.woow_instruction = "Morning report", "Report."
+            form.woow_assistant_id, form.woow_run_as_id = self.assistant, self.internal
+            self.assertEqual(form.woow_answers, ["none", "user"])
+            form.woow_remind_hours, form.woow_escalation_hours = 4, 8
+            form.woow_escalation_group_id = self.env.ref("base.group_system")
+        action = form.record.ir_actions_server_id
+        for wrong in (
+            *({"woow_answer_to": answer} for answer in ("note", "message", "field", "activity")),
+            {"woow_decider": "field"},
+        ):
+            with (
+                self.subTest(**wrong),
+                self.assertRaisesRegex(ValidationError, "schedule has no record"),
+            ):
+                action.write(wrong)
+        self.assertEqual(self.action.woow_answers, ["none", "note", "activity", "user"])
+        access = {"model": "res.partner", "can_update": True, "can_message": True}
+        self.assistant.record_access_ids = [Command.create(access)]
+        self.assertEqual(len(self.action.woow_answers), 6)
 
     def test_its_own_change_starts_no_run_and_a_chain_ends(self):
         run = self._press()

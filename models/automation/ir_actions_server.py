@@ -14,6 +14,9 @@ VALUE_CHARS = 2_000  # characters of one value
 HTML_CHARS = 10 * VALUE_CHARS  # of rich text that are read for one
 MAX_NAMES = 20  # records of a value that holds several
 TEXTS = ("char", "text", "html")
+# Method of the model, and access of the assistant, that an answer needs.
+NEEDED = {"note": "message_post", "message": "message_post", "activity": "activity_schedule"}
+OPERATIONS = {"message": "message", "field": "update"}
 HARMLESS = ("boolean", "date", "datetime", "float", "integer", "monetary", "selection")
 
 
@@ -55,8 +58,11 @@ class IrActionsServer(models.Model):
         ],
         "Answer",
         default="note",
-        help="What becomes of the answer, beside the conversation.",
+        help="What becomes of the answer, beside the conversation. To send it or to write it into a field, the "
+        "assistant needs that access to the model, on its page Odoo Records.",
     )
+    # Values of `woow_answer_to` that can be saved.
+    woow_answers = fields.Json(compute="_compute_woow_answers")
     woow_decider = fields.Selection(
         [
             ("user", "The user it runs as"),
@@ -125,8 +131,16 @@ class IrActionsServer(models.Model):
         for action in self:
             action.woow_run_count = counts.get(action, 0)
 
+    @api.depends("state", "usage", "model_id", "woow_assistant_id.record_access_ids")
+    def _compute_woow_answers(self):
+        answers = [value for value, _label in self._fields["woow_answer_to"].selection]
+        for action in self:
+            asks = action.state == ASK
+            action.woow_answers = [a for a in answers if asks and not action._answer_problem(a)]
+
     @api.constrains(
         "state",
+        "usage",
         "model_id",
         "woow_assistant_id",
         "woow_instruction",
@@ -149,45 +163,51 @@ class IrActionsServer(models.Model):
             check_run_as(action.woow_run_as_id)
             model = self.env[action.model_id.model]
             check_placeholders(model, action.woow_instruction)
-            needed = {
-                "note": "message_post",
-                "message": "message_post",
-                "activity": "activity_schedule",
-            }
-            if not hasattr(model, needed.get(action.woow_answer_to, "search")):
+            if problem := action._answer_problem(action.woow_answer_to):
+                raise ValidationError(problem)
+            field = action.woow_answer_field_id
+            if action.woow_answer_to == "field" and (
+                field.model != model._name or field.ttype not in TEXTS
+            ):
                 raise ValidationError(
                     _(
-                        "“%(model)s” has no chatter. Choose another place for the answer.",
+                        "Choose a text field of “%(model)s” for the answer.",
                         model=model._description,
                     )
                 )
-            action._check_closing_call(model)
+            if action.woow_answer_to == "field" and action._answer_problem("field", field.name):
+                raise ValidationError(action._answer_problem("field", field.name))
 
-    def _check_closing_call(self, model):
-        """Refuse an answer by a call that the assistant, as it is set up, may not make."""
-        operation = {"message": "message", "field": "update"}.get(self.woow_answer_to)
-        if not operation:
-            return
-        field = self.woow_answer_field_id
-        if operation == "update" and not (field.model == model._name and field.ttype in TEXTS):
-            raise ValidationError(
-                self.env._(
-                    "Choose a text field of “%(model)s” for the answer.", model=model._description
-                )
-            )
-        # sudo: ai.assistant - its access, for an administrator who uses it here
-        access = self.woow_assistant_id.sudo()._record_access().get(model._name)
-        if not access or operation not in access.operations or field.name in access.hidden:
-            raise ValidationError(
-                self.env._(
+    def _answer_problem(self, answer, field=None):
+        """Reason why the answer cannot go there, empty if it can.
+
+        :param answer: a value of `woow_answer_to`
+        :param field: name of the field, of such an answer
+        """
+        _ = self.env._
+        if answer in ("none", "user"):
+            return ""
+        if self.usage == "ir_cron":
+            return _("A schedule has no record. Notify the user, or choose “Nothing else”.")
+        model = self.env.get(self.model_id.model)
+        name = model._description if model is not None else ""
+        if not hasattr(model, NEEDED.get(answer, "search")):
+            return _("“%(model)s” has no chatter. Choose another place for the answer.", model=name)
+        if operation := OPERATIONS.get(answer):
+            # sudo: ai.assistant - its access, for an administrator who uses it here
+            assistant = self.woow_assistant_id.sudo()
+            access = assistant._record_access().get(model._name)
+            if not access or operation not in access.operations or field in access.hidden:
+                return _(
                     "“%(assistant)s” may not do this with “%(model)s”. Allow it on its page Odoo Records.",
-                    assistant=self.woow_assistant_id.name,
-                    model=model._description,
+                    assistant=assistant.name or "",
+                    model=name,
                 )
-            )
+        return ""
 
     @api.constrains(
         "state",
+        "usage",
         "model_id",
         "woow_decider",
         "woow_decider_group_id",
@@ -202,6 +222,8 @@ class IrActionsServer(models.Model):
             field = action.woow_decider_field_id
             if action.woow_decider == "group" and not action.woow_decider_group_id:
                 raise ValidationError(_("Choose the group that decides."))
+            if action.woow_decider == "field" and action.usage == "ir_cron":
+                raise ValidationError(_("A schedule has no record. Choose the user or a group."))
             if action.woow_decider == "field" and (
                 field.model_id != action.model_id
                 or field.relation != "res.users"
