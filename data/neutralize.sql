@@ -8,7 +8,7 @@ UPDATE woow_paas_platform_mcp_server
 DELETE FROM woow_paas_platform_server_credential;
 DELETE FROM woow_paas_platform_oauth_client;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
-UPDATE woow_paas_platform_webhook SET secret_encrypted = NULL, active = FALSE;
+UPDATE woow_paas_platform_webhook SET secret_encrypted = NULL, old_secret_encrypted = NULL, active = FALSE;
 
 -- The rest is for copies that keep their credentials, too (tools/copies.py).
 -- A token that two databases renew is lost to both, and what is under way goes on

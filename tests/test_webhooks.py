@@ -12,10 +12,12 @@ from odoo.tests import Form, new_test_user, tagged
 from odoo.tools import mute_logger
 
 from ..models.automation import webhook as webhook_module
+from ..models.automation import webhook_delivery as delivery_module
 from ..models.automation.webhook import MAX_WEBHOOKS
 from ..models.automation.webhook_delivery import RETRY_AFTER
 from ..runtime.servers import webhooks
 from ..runtime.servers.webhooks import Outbox
+from ..services.net.webhooks import Answer
 from .test_neutralize import neutralize
 from .test_runs import RunCase
 
@@ -166,6 +168,21 @@ class TestWebhooks(RunCase):
         self.assertIn(self._claim(webhook).secret, shown)
         self.assertNotIn(secret, shown)
 
+    def test_after_a_change_the_old_secret_signs_too_for_a_day(self):
+        first = self._claim(self.webhook).secret
+        self.assertEqual(self._claim(self.webhook).old_secret, "")
+        self.webhook.action_new_secret()
+        self.assertEqual(self._claim(self.webhook).old_secret, first)
+        second = self._claim(self.webhook).secret
+        self.webhook.action_new_secret()
+        self.assertEqual(self._claim(self.webhook).old_secret, second)
+        with self.assertRaises(AccessError):
+            self.webhook.read(["old_secret_encrypted"])
+        self.webhook.sudo().old_secret_until = fields.Datetime.now() - timedelta(seconds=1)
+        self.assertEqual(self._claim(self.webhook).old_secret, "")
+        self._cron()
+        self.assertFalse(self.webhook.sudo().old_secret_encrypted)
+
     @mute_logger("odoo.addons.woow_paas_platform.services.net.egress")
     def test_what_cannot_be_delivered_is_refused(self):
         with patch.dict("os.environ", {"WOOW_AI_EGRESS_ALLOW": ""}):
@@ -203,6 +220,19 @@ class TestWebhooks(RunCase):
         self.assertEqual((self.webhook.delivery_count, self.webhook.dropped), (3, 2))
         self.assertEqual((other.delivery_count, other.dropped), (1, 0))
 
+    def test_of_too_many_that_wait_the_new_ones_are_dropped_at_once_and_that_is_said(self):
+        other = self._hook()
+        with patch.object(delivery_module, "MAX_WAITING", 2):
+            for _more in range(4):
+                self._end_turn()
+            with self.assertRaisesRegex(UserError, "Too many messages"):
+                self.webhook.action_test()
+        self.assertEqual((self.webhook.delivery_count, self.webhook.dropped), (2, 2))
+        self.assertEqual((other.delivery_count, other.dropped), (2, 2))
+        self._try(204)
+        self._end_turn()
+        self.assertEqual(self.webhook.delivery_count, 3)
+
     # ------------------------------------------------------------ deliver
 
     def _cron(self):
@@ -226,14 +256,41 @@ class TestWebhooks(RunCase):
         self.env.invalidate_all()
         return done
 
-    def _try(self, status):
+    def _try(self, status, retry_after=None):
         """A try of the webhook's message that is due, as a runner makes it.
 
         :return: the row
         """
         delivery_id, _delivery = self._outbox(lambda outbox: outbox.claim(self.webhook.id))
-        self._outbox(lambda outbox: outbox.record(delivery_id, status, "", 12))
+        answer = Answer(status, retry_after)
+        self._outbox(lambda outbox: outbox.record(delivery_id, answer, "", 12))
         return self.env[DELIVERY].browse(delivery_id)
+
+    def test_an_address_that_asks_to_be_left_alone_is_told_nothing_until_then(self):
+        for _one in range(2):
+            self.webhook.action_test()
+        row = self._try(429, 1_800.0)
+        self.assertEqual(round((row.next_try_at - row.tried_at).total_seconds()), 1_800)
+        self.assertFalse(self._outbox(lambda outbox: outbox.claim(self.webhook.id)))
+        self.assertNotIn(self.webhook, self.env[DELIVERY]._due_webhooks())
+        self.webhook.sudo().paused_until = fields.Datetime.now() + timedelta(seconds=4)
+        wait = self._outbox(lambda outbox: outbox.claim(self.webhook.id))
+        self.assertGreater(wait, 2)
+        self.assertLess(wait, 5)
+        self.webhook.sudo().paused_until = fields.Datetime.now()
+        self.assertIn(self.webhook, self.env[DELIVERY]._due_webhooks())
+        self._try(503, 1.0)
+        row.sudo().next_try_at = self.webhook.sudo().paused_until = fields.Datetime.now()
+        self._try(204, 600.0)
+        self.assertFalse(self.webhook.paused_until)
+
+    def test_an_address_that_is_gone_switches_it_off(self):
+        for _one in range(2):
+            self.webhook.action_test()
+        self._try(410)
+        self.assertFalse(self.webhook.active)
+        self.assertIn("410", self.webhook.off_sentence)
+        self.assertEqual(set(self.webhook.delivery_ids.mapped("state")), {"failed"})
 
     def test_a_message_is_tried_again_later_each_time_then_given_up(self):
         self.webhook.action_test()
@@ -275,7 +332,7 @@ class TestWebhooks(RunCase):
                 if delivery.url == fast.url:
                     others.set()
                 await others.wait()
-                return 204
+                return Answer(204, None)
 
             async def db(_name, method, *arguments):
                 return method(*arguments)

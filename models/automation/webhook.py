@@ -1,9 +1,12 @@
+from contextlib import suppress
 from datetime import timedelta
 
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
+from odoo.tools import SQL
+from psycopg2.errors import SerializationFailure
 
-from ...services.errors import EngineError
+from ...services.errors import EngineError, SecretUnreadable
 from ...services.net import egress, webhooks
 from ...services.sentence import _lt
 from ...tools import copies, db, host, sentences, settings
@@ -11,10 +14,12 @@ from ...tools import copies, db, host, sentences, settings
 MAX_WEBHOOKS = 20
 MAX_DELIVERIES = 1_000  # of one webhook that are kept
 FAILING_DAYS = 3  # without a success, after which a webhook is switched off
+OLD_SECRET_HOURS = 24  # for which the secret before the current one signs, too
 EVENTS = ("turn.ended", "turn.waiting", "run.ended", "run.waiting", "run.refused")
 DELIVERY = "woow_paas_platform.webhook_delivery"
 
 FAILED = _lt("No message could be delivered for %(days)s days.", days=FAILING_DAYS)
+GONE = _lt("The address answered that it is gone for good (HTTP status 410).")
 NO_USER = _lt("The user who saved it last was deactivated or is no longer an administrator.")
 
 
@@ -48,9 +53,12 @@ class Webhook(models.Model):
         inverse="_inverse_secret",
         default=lambda self: webhooks.new_secret(),
         copy=False,
-        help="Signs the messages. Stored encrypted. Leave empty to keep the current secret.",
+        help="Signs the messages. Stored encrypted. Leave empty to keep the current secret. After a change the old "
+        "secret signs, too, for 24 hours.",
     )
     secret_encrypted = fields.Char(groups=fields.NO_ACCESS, copy=False)
+    old_secret_encrypted = fields.Char("Old Signing Secret", groups=fields.NO_ACCESS, copy=False)
+    old_secret_until = fields.Datetime("Old Secret Signs Until", readonly=True, copy=False)
     user_id = fields.Many2one(
         "res.users",
         "Responsible",
@@ -70,13 +78,18 @@ class Webhook(models.Model):
     run_waiting = fields.Boolean("Run Waits for a Decision", default=True)
     run_refused = fields.Boolean("Run Not Started", default=True)
     failing_since = fields.Datetime(readonly=True, copy=False)
+    paused_until = fields.Datetime(
+        readonly=True,
+        copy=False,
+        help="Moment until which the address has asked to be told nothing.",
+    )
     off_reason = sentences.SentenceField("Reason", readonly=True, copy=False)
     off_sentence = fields.Char("Why Switched Off", compute="_compute_off_sentence")
     dropped = fields.Integer(
         "Dropped Messages",
         readonly=True,
         copy=False,
-        help="Messages that were not delivered, since too many others followed them.",
+        help="Messages that were not delivered, since too many others were waiting.",
     )
     delivery_ids = fields.One2many(DELIVERY, "webhook_id", "Deliveries", readonly=True)
     delivery_count = fields.Integer("Number of Deliveries", compute="_compute_delivery_count")
@@ -97,7 +110,29 @@ class Webhook(models.Model):
                 webhooks.key_of(webhook.secret)
             except EngineError as error:
                 raise ValidationError(sentences.translated(self.env, str(error))) from error
+            webhook._keep_old_secret()
         self._store_secret("secret")
+
+    def _keep_old_secret(self):
+        # sudo: the stores are readable by nobody; who may write the webhook may replace its secret
+        webhook = self.sudo()
+        if webhook.secret_encrypted:
+            until = fields.Datetime.now() + timedelta(hours=OLD_SECRET_HOURS)
+            webhook.old_secret_encrypted = webhook.secret_encrypted
+            webhook.old_secret_until = until
+
+    def _secrets(self):
+        """:return: the current secret and the one before, while it signs; each empty if there is none to read"""
+        names, until = ["secret"], self.old_secret_until
+        if until and until > fields.Datetime.now():
+            names.append("old_secret")
+        found = []
+        for name in names:
+            try:
+                found.append(self._read_secret(name))
+            except SecretUnreadable:
+                found.append("")
+        return (*found, "")[:2]
 
     @api.depends("off_reason")
     @api.depends_context("lang")
@@ -150,7 +185,8 @@ class Webhook(models.Model):
         if not self.env.su:
             vals = {**vals, "user_id": self.env.uid}
         if vals.get("active"):
-            vals = {**vals, "off_reason": False, "failing_since": False, "dropped": 0}
+            anew = dict.fromkeys(("off_reason", "failing_since", "paused_until"), False)
+            vals = {**vals, **anew, "dropped": 0}
             self.activity_unlink(["mail.mail_activity_data_warning"])
         return super().write(vals)
 
@@ -163,14 +199,15 @@ class Webhook(models.Model):
         if not self.active:
             raise UserError(self.env._("Switch the webhook on first."))
         # sudo: webhook_delivery - written by the system only; the caller may write the webhook
-        self.env[DELIVERY].sudo()._add_messages(self, "webhook.test", {})
+        if not self.env[DELIVERY].sudo()._add_messages(self, "webhook.test", {}):
+            raise UserError(self.env._("Too many messages are waiting. Try again later."))
         return self._notification(
             "info",
             self.env._("A test message is being sent. Its result is listed under Deliveries."),
         )
 
     def action_new_secret(self):
-        """Replace the secret at once, and show the new one this once."""
+        """Replace the secret, and show the new one this once."""
         self.ensure_one()
         secret = webhooks.new_secret()
         self.secret = secret
@@ -205,6 +242,23 @@ class Webhook(models.Model):
             self.env[DELIVERY].sudo()._add_messages(
                 told, event, record._webhook_data(), record.assistant_id
             )
+
+    def _count_dropped(self):
+        """Count a message that is not kept; nobody waits for a webhook's row, nor fails by it."""
+        self.flush_recordset(["dropped"])
+        with suppress(SerializationFailure), self.env.cr.savepoint():
+            self.env.cr.execute(
+                SQL(
+                    """
+                    UPDATE woow_paas_platform_webhook SET dropped = COALESCE(dropped, 0) + 1
+                     WHERE id IN (SELECT id FROM woow_paas_platform_webhook
+                                   WHERE id = ANY(%s) FOR UPDATE SKIP LOCKED)
+                    """,
+                    self.ids,
+                ),
+                log_exceptions=False,
+            )
+        self.invalidate_recordset(["dropped"])
 
     def _is_told_of(self, record):
         """Tell whether the webhook wants to know of the record's assistant, and its user may see both."""
@@ -251,17 +305,29 @@ class Webhook(models.Model):
             webhook.dropped += count
         webhook = self.search([("active", "=", True)])
         webhook.filtered(lambda one: not one._has_administrator())._switch_off(NO_USER)
+        old = self.search([("old_secret_until", "<=", fields.Datetime.now())])
+        old.write({"old_secret_encrypted": False, "old_secret_until": False})
         due = Delivery._due_webhooks()
         if due and copies.settle(self.env.cr):  # the original delivers them
             self.env.invalidate_all()
             due = Delivery._due_webhooks()
         return due.ids
 
-    def _note_result(self, has_succeeded):
-        """Remember since when nothing could be delivered; after some days the webhook is switched off."""
+    def _note_result(self, has_succeeded, pause, *, is_gone):
+        """Remember since when nothing could be delivered; after some days the webhook is switched off.
+
+        :param pause: time for which the address asks to be left alone
+        :param is_gone: True if it asks to be told nothing more
+        """
         self.ensure_one()
         now = fields.Datetime.now()
-        if has_succeeded:
+        if pause and not has_succeeded:
+            self.paused_until = now + pause
+        elif self.paused_until:
+            self.paused_until = False
+        if is_gone:
+            self._switch_off(GONE)
+        elif has_succeeded:
             if self.failing_since:
                 self.failing_since = False
         elif not self.failing_since:

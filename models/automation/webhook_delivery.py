@@ -6,7 +6,6 @@ from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.tools import SQL
 
-from ...services.errors import SecretUnreadable
 from ...services.net import webhooks
 from ...services.sentence import _lt
 from ...tools import sentences
@@ -16,6 +15,8 @@ RETRY_AFTER = (5, 60, 600, 3_600, 21_600, 86_400)  # s after each failed try; th
 LEASE = 2 * webhooks.TIMEOUT  # s; a process that says nothing for so long has died
 SOON = 10.0  # s for which the process that delivers waits for the next try
 KEPT_DAYS = 30
+MAX_WAITING = 1_000  # messages of one webhook that are not delivered yet; further ones are dropped
+GONE = 410  # status of HTTP by which an address asks to be told nothing more
 
 
 class WebhookDelivery(models.Model):
@@ -71,8 +72,13 @@ class WebhookDelivery(models.Model):
     def _add_messages(self, webhook_records, event, data, assistant=None):
         """Write a message for each webhook; it is delivered after the commit.
 
+        A webhook for which too many wait gets none.
+
         :param data: JSON object
         """
+        full = self._full(webhook_records)
+        full._count_dropped()
+        webhook_records -= full
         message = {"type": event, "timestamp": utc(fields.Datetime.now()), "data": data}
         payload = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         made = self.create(
@@ -89,6 +95,13 @@ class WebhookDelivery(models.Model):
         )
         webhook_records._deliver_soon()
         return made
+
+    @api.model
+    def _full(self, webhooks):
+        """Webhooks for which as many messages wait as are kept."""
+        waiting = [("webhook_id", "in", webhooks.ids), ("state", "=", "pending")]
+        counts = dict(self._read_group(waiting, ["webhook_id"], ["__count"]))
+        return webhooks.filtered(lambda webhook: counts.get(webhook, 0) >= MAX_WAITING)
 
     def action_send_again(self):
         """Deliver the message once more, with the same id."""
@@ -107,9 +120,11 @@ class WebhookDelivery(models.Model):
     @api.model
     def _due_webhooks(self):
         """Webhooks that are on and have messages to deliver now."""
-        due = [("state", "=", "pending"), ("next_try_at", "<=", fields.Datetime.now())]
+        now = fields.Datetime.now()
+        due = [("state", "=", "pending"), ("next_try_at", "<=", now)]
         found = self._read_group([*due, ("webhook_id.active", "=", True)], ["webhook_id"])
-        return self.env["woow_paas_platform.webhook"].union(*(webhook for (webhook,) in found))
+        webhooks = self.env["woow_paas_platform.webhook"].union(*(webhook for (webhook,) in found))
+        return webhooks.filtered(lambda one: not one.paused_until or one.paused_until <= now)
 
     @api.model
     def _claim(self, webhook_id):
@@ -122,6 +137,8 @@ class WebhookDelivery(models.Model):
         if not webhook.active:
             return None
         now = fields.Datetime.now()
+        if webhook.paused_until and webhook.paused_until > now:
+            return _wait(webhook.paused_until, now)
         own = [("webhook_id", "=", webhook_id), ("state", "=", "pending")]
         if self.search_count([*own, ("sending_until", ">", now)], limit=1):
             return None
@@ -138,29 +155,25 @@ class WebhookDelivery(models.Model):
         )
         if not rows:
             following = self.search(own, order="next_try_at", limit=1)
-            wait = (following.next_try_at - now).total_seconds() if following else SOON + 1
-            return max(wait, 1.0) if wait <= SOON else None
+            return _wait(following.next_try_at, now) if following else None
         delivery = self.browse(rows[0])
         delivery.write(
             {"tries": delivery.tries + 1, "sending_until": now + timedelta(seconds=LEASE)}
         )
-        try:
-            secret = webhook._read_secret("secret")
-        except SecretUnreadable:
-            secret = ""  # refused by `webhooks.post`
+        secret, old_secret = webhook._secrets()
         return delivery.id, webhooks.Delivery(
-            webhook.url, secret, delivery.message_id, delivery.payload
+            webhook.url, secret, delivery.message_id, delivery.payload, old_secret
         )
 
-    def _record(self, status, problem, duration_ms):
+    def _record(self, answer, problem, duration_ms):
         """Keep what a try came to.
 
-        :param status: of HTTP, 0 without an answer
+        :param answer: `services.net.webhooks.Answer`, with status 0 if there was none
         :param problem: a `Sentence` where there was none
         """
         if not self.exists() or self.state != "pending":
             return
-        now = fields.Datetime.now()
+        now, status = fields.Datetime.now(), answer.status
         has_succeeded = 200 <= status < 300
         if status and not has_succeeded:
             problem = _lt("The address answered with HTTP status %(status)s.", status=status)
@@ -173,12 +186,14 @@ class WebhookDelivery(models.Model):
         }
         if has_succeeded:
             values |= {"state": "delivered", "next_try_at": False}
-        elif self.tries > len(RETRY_AFTER):
+        elif self.tries > len(RETRY_AFTER) or status == GONE:
             values |= {"state": "failed", "next_try_at": False}
         else:
-            values["next_try_at"] = now + timedelta(seconds=RETRY_AFTER[self.tries - 1])
+            wait = max(RETRY_AFTER[self.tries - 1], answer.retry_after or 0)
+            values["next_try_at"] = now + timedelta(seconds=wait)
         self.write(values)
-        self.webhook_id._note_result(has_succeeded)
+        pause = timedelta(seconds=answer.retry_after or 0)
+        self.webhook_id._note_result(has_succeeded, pause, is_gone=status == GONE)
 
     def _give_up(self):
         pending = self.filtered(lambda delivery: delivery.state == "pending")
@@ -217,3 +232,9 @@ class WebhookDelivery(models.Model):
     def _gc_deliveries(self):
         old = fields.Datetime.subtract(fields.Datetime.now(), days=KEPT_DAYS)
         self.search([("create_date", "<", old), ("state", "!=", "pending")], limit=1000).unlink()
+
+
+def _wait(moment, now):
+    """:return: s until then, if that is soon; else None, and the cron comes back"""
+    wait = (moment - now).total_seconds()
+    return max(wait, 1.0) if wait <= SOON else None

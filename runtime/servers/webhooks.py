@@ -8,6 +8,7 @@ import logging
 import time
 
 from ...services.errors import EngineError
+from ...services.net.webhooks import Answer
 from ...services.turn.ports import StoreGone
 from ...tools import db
 
@@ -25,10 +26,10 @@ class Outbox:
     def claim(self, webhook_id: int):
         return db.transaction(self.name, lambda env: env[DELIVERY]._claim(webhook_id))
 
-    def record(self, delivery_id: int, status: int, problem: str, duration_ms: int) -> None:
+    def record(self, delivery_id: int, answer: Answer, problem: str, duration_ms: int) -> None:
         db.transaction(
             self.name,
-            lambda env: env[DELIVERY].browse(delivery_id)._record(status, problem, duration_ms),
+            lambda env: env[DELIVERY].browse(delivery_id)._record(answer, problem, duration_ms),
         )
 
 
@@ -50,15 +51,15 @@ async def _deliver_all(engine, loop, outbox, webhook_id):
             continue
         delivery_id, delivery = claimed
         begun = time.monotonic()
-        status, problem = await _try(engine, delivery)
+        answer, problem = await _try(engine, delivery)
         duration = int((time.monotonic() - begun) * 1000)
-        await loop.db(outbox.name, outbox.record, delivery_id, status, problem, duration)
+        await loop.db(outbox.name, outbox.record, delivery_id, answer, problem, duration)
 
 
 async def _try(engine, delivery):
-    """:return: ``(HTTP status or 0, sentence)``"""
+    """:return: ``(Answer, sentence)``; without an answer its status is 0"""
     try:
         return await engine.deliver(delivery), ""
     except EngineError as error:
         _logger.info("Webhook message %s: %s %s", delivery.message_id, error, error.detail)
-        return 0, str(error)
+        return Answer(0, None), str(error)

@@ -11,6 +11,7 @@ import hmac
 import secrets
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import httpx
 
@@ -47,12 +48,25 @@ class Delivery:
 
     :ivar message_id: the same in every try
     :ivar body: JSON, the same in every try
+    :ivar old_secret: the one before, which signs, too; may be empty
     """
 
     url: str
     secret: str = field(repr=False)
     message_id: str
     body: str
+    old_secret: str = field(default="", repr=False)
+
+
+class Answer(NamedTuple):
+    """Answer of an address.
+
+    :ivar status: of HTTP
+    :ivar retry_after: s that the address asks to be left alone, at most an hour; None without a word of that
+    """
+
+    status: int
+    retry_after: float | None
 
 
 def new_secret() -> str:
@@ -74,27 +88,27 @@ def key_of(secret: str) -> bytes:
 
 
 def headers(delivery: Delivery, timestamp: int) -> dict[str, str]:
-    """Headers of a delivery, with the signature of its body.
+    """Headers of a delivery, with the signatures of its body.
 
     :param timestamp: s since 1970, of this try
     :raises ConfigError: the secret does not have the form
     """
     signed = f"{delivery.message_id}.{timestamp}.{delivery.body}".encode()
-    digest = hmac.digest(key_of(delivery.secret), signed, hashlib.sha256)
+    keys = [key_of(one) for one in (delivery.secret, delivery.old_secret) if one]
+    digests = [hmac.digest(key, signed, hashlib.sha256) for key in keys]
     return {
         "content-type": "application/json",
         "user-agent": f"{const.CLIENT_NAME}/{const.CLIENT_VERSION}",
         "accept-encoding": "identity",
         "webhook-id": delivery.message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(one).decode()}" for one in digests),
     }
 
 
-async def post(delivery: Delivery, policy: EgressPolicy) -> int:
+async def post(delivery: Delivery, policy: EgressPolicy) -> Answer:
     """Deliver a message once. Redirects are not followed, and no more than the beginning of the answer is read.
 
-    :return: the status of the answer
     :raises EngineError: with a sentence; the message may have been received
     """
     if not delivery.secret:
@@ -114,7 +128,8 @@ async def post(delivery: Delivery, policy: EgressPolicy) -> int:
             )
             response = await transport.handle_async_request(request)
             await http.error_body(response)  # of any status: so much that its sender can end
-            return response.status_code
+            wanted = faults.retry_after(response.headers.get("retry-after"))
+            return Answer(response.status_code, wanted)
     except EngineError:
         raise
     except Exception as error:

@@ -48,7 +48,7 @@ async def receiver(answer):
 async def test_a_message_is_signed_as_the_specification_says():
     async with receiver(lambda writer: fake_http.respond(writer, 204)) as (url, requests):
         sent = delivery(url)
-        assert await webhooks.post(sent, HERE) == 204
+        assert (await webhooks.post(sent, HERE)).status == 204
     ((method, path, headers, body),) = requests
     assert (method, path, body.decode()) == ("POST", "/hook", BODY)
     assert headers["webhook-id"] == "msg_1"
@@ -58,12 +58,32 @@ async def test_a_message_is_signed_as_the_specification_says():
     assert headers["webhook-signature"] == "v1," + base64.b64encode(digest).decode()
 
 
+async def test_the_old_secret_signs_too():
+    old = webhooks.new_secret()
+    sent = Delivery("http://127.0.0.1:9/", webhooks.new_secret(), "msg_1", BODY, old)
+    both = webhooks.headers(sent, 1)["webhook-signature"].split(" ")
+    alone = [delivery(secret=secret) for secret in (sent.secret, old)]
+    assert both == [webhooks.headers(one, 1)["webhook-signature"] for one in alone]
+    assert old not in repr(sent)
+
+
+@pytest.mark.parametrize(
+    ("said", "wait"), [("120", 120), ("999999", 3_600), ("-1", None), ("soon", None), (None, None)]
+)
+async def test_an_address_may_ask_to_be_left_alone(said, wait):
+    async def refuse(writer):
+        await fake_http.respond(writer, 429, headers={"retry-after": said} if said else {})
+
+    async with receiver(refuse) as (url, _requests):
+        assert await webhooks.post(delivery(url), HERE) == (429, wait)
+
+
 async def test_a_redirect_is_an_answer():
     async def redirect(writer):
         await fake_http.respond(writer, 307, headers={"location": "/elsewhere"})
 
     async with receiver(redirect) as (url, requests):
-        assert await webhooks.post(delivery(url), HERE) == 307
+        assert (await webhooks.post(delivery(url), HERE)).status == 307
     assert len(requests) == 1
 
 
@@ -75,7 +95,7 @@ async def test_an_endless_answer_is_not_read_to_its_end():
             await writer.drain()
 
     async with receiver(flood) as (url, _requests), asyncio.timeout(5):
-        assert await webhooks.post(delivery(url), HERE) == 200
+        assert (await webhooks.post(delivery(url), HERE)).status == 200
 
 
 async def test_an_address_that_does_not_answer(monkeypatch):
