@@ -1,14 +1,19 @@
 """Mails to an assistant, as Odoo's gateway delivers them: who may ask, as whom, and which words are foreign."""
 
+import contextlib
 import os
+import threading
+import time
 from email.message import EmailMessage
 from unittest.mock import patch
 
 from odoo.exceptions import AccessError, UserError, ValidationError
+from odoo.modules.registry import Registry
 from odoo.tests import new_test_user, tagged
 
 from ..models.turn.ai_turn import PROMPT_CHARS
 from ..tools import settings
+from .race_data import RaceCase
 from .test_runs import RUN, RunCase
 
 SERVER = "mx.test.example"
@@ -296,3 +301,81 @@ class TestMails(RunCase):
         self.assertEqual(alias.alias_full_name, ADDRESS)
         self.address.unlink()
         self.assertFalse(alias.exists())
+
+
+@tagged("post_install", "-at_install")
+class TestMailsAtOnce(RaceCase):
+    """Two deliveries of one mail at the same moment, by two mail servers."""
+
+    @classmethod
+    def _make(cls, env):
+        super()._make(env)
+        cls.enterClassContext(patch.dict(os.environ, {"WOOW_AI_MAIL_AUTHSERV_ID": SERVER}))
+        settings.get.cache_clear()
+        domain = env["mail.alias.domain"].create({"name": "test.example"})
+        address = env["woow_paas_platform.mail_address"].create(
+            {"assistant_id": cls.assistant_id, "alias_name": "ask", "alias_domain_id": domain.id}
+        )
+        env["res.users"].browse(cls.uid).email = "racer@known.example"
+        cls.made = [address, domain, *cls.made]
+
+    @classmethod
+    def _unmake(cls):
+        with cls._transaction() as env:
+            env[RUN].search([("user_id", "=", cls.uid)]).unlink()
+        super()._unmake()
+
+    def _process(self, env, number):
+        mail = EmailMessage()
+        mail["Authentication-Results"] = PASSES
+        mail["From"], mail["To"], mail["Subject"] = "racer@known.example", ADDRESS, "Race"
+        mail["Message-Id"] = f"<{number}@known.example>"
+        mail.set_content("Who is first?")
+        env["mail.thread"].message_process(False, mail.as_bytes())
+        env.flush_all()
+
+    def _waits(self, pids):
+        """Return once the other transaction waits for this one."""
+        for _try in range(600):
+            time.sleep(0.05)
+            with self._transaction() as env:
+                env.cr.execute(
+                    "SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s) AND wait_event_type = 'Lock'",
+                    [list(pids)],
+                )
+                if env.cr.rowcount:
+                    return
+        self.fail("It did not wait.")
+
+    def _delivered_twice(self, number, *, is_kept):
+        """
+        :param is_kept: False where the first transaction is rolled back
+        :return: the runs of the mail, and errors of the second delivery
+        """
+        pids, errors = [], []
+
+        def second():
+            try:
+                with self._transaction() as env:
+                    pids.append(env.cr._cnx.get_backend_pid())
+                    self._process(env, number)
+            except Exception as error:
+                errors.append(error)
+
+        other = threading.Thread(target=second)
+        with contextlib.suppress(ZeroDivisionError), self._transaction() as env:
+            self._process(env, number)
+            other.start()
+            self._waits(pids)
+            if not is_kept:
+                raise ZeroDivisionError
+        other.join(60)
+        with self._transaction() as env:
+            return env[RUN].search_count([("event", "=", f"<{number}@known.example>")]), errors
+
+    def test_the_second_one_sees_that_it_was_taken_unless_the_first_one_is_rolled_back(self):
+        self.enterContext(patch.object(Registry(self.dbname)[RUN], "_look_soon", lambda _self: 0))
+        self.enterContext(self.assertNoLogs("odoo.sql_db", "ERROR"))
+        for number, is_kept in enumerate((True, False)):
+            with self.subTest(is_kept=is_kept):
+                self.assertEqual(self._delivered_twice(number, is_kept=is_kept), (1, []))

@@ -7,6 +7,7 @@ from odoo import Command, api, fields, models
 from odoo.exceptions import UserError
 from odoo.fields import Domain
 from odoo.tools import SQL, plaintext2html
+from psycopg2.errors import UniqueViolation
 
 from ...services import const, text
 from ...services.errors import EngineError
@@ -257,12 +258,14 @@ class AiRun(models.Model):
 
     @api.model
     def _schedule_mail(self, vals, files):
-        """Add the run of a mail, with its files.
+        """Add the run of a mail, with its files, unless another delivery of the mail is quicker.
 
         :param files: ``[(name, bytes)]``
         """
-        # sudo: ai_run, ir.attachment - runs are written by the system only; who may read one may read its files
-        run = self.sudo().create(vals)
+        run = self._create_of_mail(vals)
+        if not run:
+            return
+        # sudo: ir.attachment - who may read a run may read its files
         self.env["discuss.channel"].sudo()._create_files(
             [
                 {"name": name, "mimetype": False, "data": base64.b64encode(content)}
@@ -272,6 +275,37 @@ class AiRun(models.Model):
             res_id=run.id,
         )
         self._look_soon()
+
+    @api.model
+    def _create_of_mail(self, vals):
+        """Add the row of a mail; empty if another delivery of the mail has added it.
+
+        The key decides, and not a look before: that does not see a row which another transaction has just committed.
+        While one is at it, this one waits for its end.
+
+        :param vals: as for `create`, with address_id, user_id and event
+        """
+        # sudo: ai_run - runs are written by the system only
+        Run, now = self.sudo(), fields.Datetime.now()
+        insert = SQL(
+            """
+            INSERT INTO woow_paas_platform_ai_run
+                   (address_id, user_id, event, state, create_uid, create_date, write_uid, write_date)
+            VALUES (%s, %s, %s, 'scheduled', %s, %s, %s, %s) RETURNING id
+            """,
+            vals["address_id"],
+            vals["user_id"] or None,
+            vals["event"],
+            *(self.env.uid, now) * 2,
+        )
+        try:
+            with self.env.cr.savepoint():
+                self.env.cr.execute(insert, log_exceptions=False)
+                run = Run.browse(self.env.cr.fetchone())
+        except UniqueViolation:
+            return Run
+        run.write(vals)
+        return run
 
     def _mail_files(self):
         # sudo: ir.attachment - files of the mail that the run is about

@@ -228,7 +228,7 @@ class MailAddress(models.Model):
         _logger.info("%s refuses a mail: %s", self.display_name, problem)
         if Run.search_count(refused, limit=REFUSALS_PER_HOUR) < REFUSALS_PER_HOUR:
             now = fields.Datetime.now()
-            Run.create({**vals, "state": "refused", "problem": problem, "ended_at": now})
+            Run._create_of_mail({**vals, "state": "refused", "problem": problem, "ended_at": now})
 
     def _question(self, said, sender, subject, earlier):
         """Message for the assistant: what the user has written, and all else as quotes, which are foreign words.
