@@ -453,6 +453,64 @@ def test_kills_lose_no_run_and_double_none(mortal, scripted_llm, pytestconfig):
     assert sorted(notes.split()) == sorted(f"{contact}|1" for contact in contacts)
 
 
+def test_a_reminder_and_the_second_group_come_once_though_the_process_died(mortal, scripted_llm):
+    """It is killed when the reminder is written and the second group is about to be told."""
+    odoo = mortal
+    use_partners(odoo, can_update=True)
+    (demo,) = odoo.rpc("res.users", "search", [("login", "=", "demo")])
+    (group,) = odoo.rpc("res.groups", "create", [{"name": "Directors", "user_ids": [demo]}])
+    (contact,) = odoo.rpc("res.partner", "create", [{"name": "Okapi Works", "city": "Graz"}])
+    change = {"model": "res.partner", "ids": [contact], "values": {"city": "Linz"}}
+    scripted_llm.script(first("Move the okapi", calls(("update_records", change))))
+    action = an_action(
+        odoo,
+        name="Move",
+        woow_instruction="Move the okapi.",
+        woow_answer_to="none",
+        woow_remind_hours=1,
+        woow_escalation_hours=2,
+        woow_escalation_group_id=group,
+    )
+    on = {"active_model": "res.partner", "active_ids": [contact]}
+    odoo.rpc(ACTIONS, "run", [action], context=on)
+    waits = "turn_id.state", "=", "waiting"
+    eventually(lambda: odoo.rpc(RUNS, "search", [("action_id", "=", action), waits]))
+    odoo.sql(
+        "UPDATE woow_paas_platform_ai_turn SET is_mailed = TRUE, waiting_since = waiting_since - interval '3 hours'"
+        " WHERE state = 'waiting'"
+    )
+    name = ("cron_name", "=", "AI: send mails about waiting decisions")
+    (cron,) = odoo.rpc("ir.cron", "search", [name])
+
+    def hold():
+        with contextlib.suppress(Exception):  # it is ended below
+            odoo.sql("BEGIN; LOCK TABLE mail_activity IN EXCLUSIVE MODE; SELECT pg_sleep(600)")
+
+    def remind():
+        with contextlib.suppress(Exception):  # its process is killed
+            odoo.rpc("ir.cron", "method_direct_trigger", [cron])
+
+    held = "FROM pg_locks WHERE relation = 'mail_activity'::regclass AND mode LIKE '%ExclusiveLock'"
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(hold)
+        eventually(lambda: odoo.sql(f"SELECT 1 {held} AND granted").strip())
+        pool.submit(remind)
+        eventually(lambda: odoo.sql(f"SELECT 1 {held} AND NOT granted").strip())
+        odoo.kill9()
+        odoo.sql(f"SELECT pg_terminate_backend(pid) {held} AND granted")
+    odoo.start()
+    for _again in range(2):
+        odoo.rpc("ir.cron", "method_direct_trigger", [cron])
+    told = odoo.sql(
+        "SELECT starts_with(m.subject, 'Reminder'), COUNT(*) FROM mail_message m"
+        " JOIN mail_message_res_partner_rel r ON r.mail_message_id = m.id"
+        " WHERE m.subject LIKE '%waiting for your decision' GROUP BY 1 ORDER BY 1"
+    )
+    assert told.split() == ["f|1", "t|1"]
+    mine = [("res_id", "=", contact), ("res_model", "=", "res.partner"), ("user_id", "=", demo)]
+    assert odoo.rpc("mail.activity", "search_count", mine) == 1
+
+
 class Receiver:
     """An address that keeps what it is told: ``[(headers, body)]``, and answers unless it is held."""
 
