@@ -407,6 +407,7 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
             ("Choose a field", {"woow_decider": "field"}),
             ("Choose a field", {"woow_decider": "field", "woow_decider_field_id": other.id}),
             ("cannot be negative", {"woow_remind_hours": -1}),
+            ("more than 8760", {"woow_escalation_hours": 2_000_000_000}),
             ("Set both", {"woow_escalation_hours": 1}),
             ("Set both", {"woow_escalation_group_id": self.group.id}),
         ):

@@ -13,6 +13,7 @@ ASK = "woow_ask_assistant"
 VALUE_CHARS = 2_000  # characters of one value
 HTML_CHARS = 10 * VALUE_CHARS  # of rich text that are read for one
 MAX_NAMES = 20  # records of a value that holds several
+MAX_HOURS = 8_760  # until a reminder or an escalation
 TEXTS = ("char", "text", "html")
 # Method of the model, and access of the assistant, that an answer needs.
 NEEDED = {"note": "message_post", "message": "message_post", "activity": "activity_schedule"}
@@ -230,8 +231,11 @@ class IrActionsServer(models.Model):
                 or field.ttype != "many2one"
             ):
                 raise ValidationError(_("Choose a field of the record that holds a user."))
-            if min(action.woow_remind_hours, action.woow_escalation_hours) < 0:
-                raise ValidationError(_("Hours cannot be negative."))
+            hours = action.woow_remind_hours, action.woow_escalation_hours
+            if min(hours) < 0 or max(hours) > MAX_HOURS:
+                raise ValidationError(
+                    _("Hours cannot be negative or more than %(limit)s.", limit=MAX_HOURS)
+                )
             if bool(action.woow_escalation_group_id) != bool(action.woow_escalation_hours):
                 raise ValidationError(
                     _("Set both the group to escalate to and the hours until then, or neither.")

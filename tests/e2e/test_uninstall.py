@@ -53,6 +53,13 @@ action._switch_off('Too often.')
 env['ir.cron'].create({**asks, 'active': False})
 address = {'assistant_id': turn.assistant_id.id, 'alias_name': 'ask.me'}
 env['woow_paas_platform.mail_address'].create(address)
+run = env['woow_paas_platform.ai_run'].create({'name': 'Ask', 'event': 'one', 'state': 'started',
+    'user_id': user.id, 'turn_id': turn.id, 'channel_id': turn.channel_id.id,
+    'res_model': 'res.partner', 'res_id': partner.id})
+run._plan_activities(env.ref('base.user_admin'))
+hook = env['woow_paas_platform.webhook'].create({'name': 'Told', 'url': 'https://example.com/hook'})
+hook.action_test()
+hook._switch_off('Gone.')
 result = turn.id
 """
 # A key of another module's column whose name looks like one of ours.
@@ -118,6 +125,7 @@ def uninstalled(odoo, template, _scripted_llm):
     odoo.sql(KEY_OF_OTHERS)
     assert odoo.sql(CONTACTS) != "0"
     assert odoo.sql(BUNDLES) != "0"
+    assert odoo.sql("SELECT COUNT(*) FROM mail_activity WHERE summary LIKE 'Decide%'") == "1"
     odoo.uninstall()
     bundles = odoo.sql(BUNDLES)
     odoo.shell(LATER)
