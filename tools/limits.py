@@ -43,6 +43,13 @@ def least(name: str) -> int:
     return 0 if name in MAY_BE_ZERO else 1
 
 
+def most(name: str) -> int:
+    """The largest number that this limit may be: a hundred years of a time, else what a column of integers holds."""
+    return {"minutes": 52_560_000, "hours": 876_000, "days": 36_500}.get(
+        name.rpartition("_")[2], 2**31 - 1
+    )
+
+
 def is_on(env, name: str) -> bool:
     """True if an administrator has switched this on."""
     # sudo: ir.config_parameter - one of our own switches, no secret
@@ -57,4 +64,4 @@ def get(env, name: str) -> int:
         value = int(text)
     except ValueError:
         return DEFAULTS[name]
-    return value if value >= least(name) else DEFAULTS[name]
+    return value if least(name) <= value <= most(name) else DEFAULTS[name]

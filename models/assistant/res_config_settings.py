@@ -182,6 +182,8 @@ class ResConfigSettings(models.TransientModel):
                         "Limits must be at least 1. Only call retention, confirmation and mail can be 0."
                     )
                 )
+            if any(settings[f"woow_{name}"] > limits.most(name) for name in limits.DEFAULTS):
+                raise ValidationError(self.env._("Times can be at most a hundred years."))
             if settings.woow_max_rounds > 50:
                 raise ValidationError(self.env._("The number of rounds must be between 1 and 50."))
 
