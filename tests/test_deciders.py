@@ -247,6 +247,22 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
                 _call, verdict = self._begin(self.internal, "update_records", change)
                 self.assertEqual(verdict.kind, kind)
 
+    def test_a_message_on_what_a_user_may_not_read_is_not_for_that_user_to_decide(self):
+        other = self.env["res.partner"].create({"name": "Kept Apart"})
+        self.env["ir.rule"].create(
+            {
+                "name": "Not for the group",
+                "model_id": self.env["ir.model"]._get_id("res.partner"),
+                "groups": [Command.link(self.group.id)],
+                "domain_force": f"[('id', '!=', {other.id})]",
+            }
+        )
+        self.line.can_message = True
+        self._is_started(**self.by_group)
+        self._rehearse("post_message", id=other.id, body="Pay Graz by Friday.")
+        self._waits()
+        self.assertEqual((self._may(self.one), self._may(self.internal)), ("", "lradc"))
+
     # ------------------------------------------------------------ what a decider may do
 
     def test_the_first_of_two_decides_once_as_it_was_asked(self):

@@ -496,7 +496,17 @@ class Changes:
         record = self.scope.env[model].browse(record_id)
         name = self.scope.names_of(record).get(record_id, f"#{record_id}")
         name = text.visible(text.cap(name or "", MAX_TEXT))
-        return {"model": model, "label": labels.of_model(record), "id": record_id, "name": name}
+        return {
+            "model": model,
+            "label": labels.of_model(record),
+            "id": self._known_id(model, record_id),
+            "name": name,
+        }
+
+    def _known_id(self, model, record_id):
+        """Id of a record that is there without this call and those before it, else None."""
+        key = (model, record_id)
+        return None if key in self._new or key in self._earlier else record_id
 
     def _pair(self, field, record, row):
         """Old and new value: of a text in languages, or a value of companies, where they differ."""
@@ -633,6 +643,11 @@ class Changes:
                 else None,
                 "recipients": self._recipients(message),
             }
+            if may_read and message.model:
+                one |= {
+                    "model": message.model,
+                    "id": self._known_id(message.model, message.res_id),
+                }
             if message.files:
                 one["files"] = sorted(
                     text.one_line(file.name or "", MAX_NAME) for file in message.files
