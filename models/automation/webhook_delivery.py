@@ -76,9 +76,9 @@ class WebhookDelivery(models.Model):
 
         :param data: JSON object
         """
-        full = self._full(webhook_records)
-        full._count_dropped()
-        webhook_records -= full
+        if full := self._full(webhook_records):
+            full._count_dropped()
+            webhook_records -= full
         message = {"type": event, "timestamp": utc(fields.Datetime.now()), "data": data}
         payload = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         made = self.create(
