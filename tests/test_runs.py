@@ -247,16 +247,15 @@ class TestRuns(RunCase):
     def test_a_form_offers_the_answers_that_can_be_saved(self):
         """A schedule has no record; message and field need the assistant's access to the model."""
         context = {"default_state": ASK, "default_woow_answer_to": "user"}
-        schedule = {**context, "default_usage": "ir_cron"}
-        schedule["default_model_id"] = self.env["ir.model"]._get_id("res.users")
+        schedule = {**context, "default_model_id": self.env["ir.model"]._get_id("res.users")}
         view = "woow_paas_platform.ask_cron_view_form"
         with Form(self.env["ir.cron"].with_context(**schedule), view=view) as form:
             form.name, form.woow_instruction = "Morning report", "Report."
             form.woow_assistant_id, form.woow_run_as_id = self.assistant, self.internal
-            self.assertEqual(form.woow_answers, ["none", "user"])
             form.woow_remind_hours, form.woow_escalation_hours = 4, 8
             form.woow_escalation_group_id = self.env.ref("base.group_system")
         action = form.record.ir_actions_server_id
+        self.assertEqual(action.woow_answers, ["none", "user"])
         for wrong in (
             *({"woow_answer_to": answer} for answer in ("note", "message", "field", "activity")),
             {"woow_decider": "field"},
