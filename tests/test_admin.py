@@ -178,7 +178,10 @@ class TestAdmin(AiCase):
     def test_a_limit_that_makes_no_sense_is_refused_or_ignored(self):
         with self.assertRaises(ValidationError):
             self.env["res.config.settings"].create({"woow_max_rounds": 0})
-        for wrong in ({"woow_run_approval_hours": 2**31 - 1}, {"woow_result_retention_days": 10**6}):
+        for wrong in (
+            {"woow_run_approval_hours": 2**31 - 1},
+            {"woow_result_retention_days": 10**6},
+        ):
             with self.subTest(**wrong), self.assertRaisesRegex(ValidationError, "hundred years"):
                 self.env["res.config.settings"].create(wrong)
         self._limit("max_rounds", "many")

@@ -160,9 +160,7 @@ class Decision(models.AbstractModel):
             "assistant": {"id": assistant.id, "name": assistant.name} if assistant else None,
             **self._place(turn),
             "summary": self._summary(kind, record, call in small),
-            **self._effect(
-                call if kind == "call" else call.browse(), call in small, self.env.user
-            ),
+            **self._effect(call if kind == "call" else call.browse(), call in small, self.env.user),
             # sudo: mcp_tool - what the tool says of itself, told its caller
             "destructive": bool(call)
             and hints.read(call.sudo()._annotations()).says_destructive

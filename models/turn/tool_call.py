@@ -1757,7 +1757,9 @@ def _reads_all(user, told):
             left += one
         elif isinstance(one, dict):
             left += one.values()
-            is_told = "model" in one and ("name" in one or "record" in one)  # itself, or a message on it
+            is_told = "model" in one and (
+                "name" in one or "record" in one
+            )  # itself, or a message on it
             if is_told and not _reads_change(everywhere, one):
                 return False
             if one.get("kind") == "note" and not user._is_internal():
