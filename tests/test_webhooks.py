@@ -227,7 +227,7 @@ class TestWebhooks(RunCase):
                 self._end_turn()
             with self.assertRaisesRegex(UserError, "Too many messages"):
                 self.webhook.action_test()
-        self.assertEqual((self.webhook.delivery_count, self.webhook.dropped), (2, 2))
+        self.assertEqual((self.webhook.delivery_count, self.webhook.dropped), (2, 3))
         self.assertEqual((other.delivery_count, other.dropped), (2, 2))
         self._try(204)
         self._end_turn()
