@@ -63,7 +63,7 @@ class IrActionsServer(models.Model):
         "assistant needs that access to the model, on its page Odoo Records.",
     )
     # Values of `woow_answer_to` that can be saved.
-    woow_answers = fields.Json(compute="_compute_woow_answers")
+    woow_answers = fields.Json("Possible Answers", compute="_compute_woow_answers")
     woow_decider = fields.Selection(
         [
             ("user", "The user it runs as"),

@@ -175,8 +175,8 @@ test("a row says what is asked where, and what would change", async () => {
 
 test("a call that is asked about again shows both changes", async () => {
     const field = { name: "city", label: "City", type: "char", new: "Oslo" };
-    const change = { kind: "changed", label: "Contact", name: "Azure", sensitive: false };
-    const from = (old) => [{ ...change, fields: [{ ...field, old }] }];
+    const change = { kind: "changed", model: "res.partner", label: "Contact", name: "Azure" };
+    const from = (old) => [{ ...change, sensitive: false, fields: [{ ...field, old }] }];
     await mountDecisions([call("c1", { before: from("Graz"), changes: from("Wien") })]);
     expect(".o_woow_decision_before del").toHaveText("Graz");
     expect(".o_woow_decision_changes del").toHaveText("Wien");
