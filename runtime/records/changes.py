@@ -732,7 +732,7 @@ class _Message:
 
 
 def kept_before(shown):
-    """What was shown of a call, to be kept beside what it would do now.
+    """Keep what was shown of a call beside what it would do now.
 
     :param shown: see `Changes.shown`; may be None
     :return: the same; where it is long, its beginning, with ``cut`` true
