@@ -8,7 +8,8 @@
     │   ├── KeyMissing          the server wants a key of the person who asks
     │   ├── PackageMissing      something that is imported is not installed any more
     │   ├── SandboxUnavailable  a program must not run without a sandbox, and this host allows none
-    │   └── ServerFileError     the operator's file of servers does not say what it must
+    │   ├── ServerFileError     the operator's file of servers does not say what it must
+    │   └── ConfigurationFileError  a file of assistants is not taken, nor any part of it; `code` says why
     ├── ServerError             one MCP server, the others go on
     │   ├── ConnectFailed       the request never left us: safe to retry
     │   │   └── HostUnreachable host unknown, or not public: nobody learns which names exist inside
@@ -145,6 +146,17 @@ class ServerFileError(ConfigError):
     """A fault in the file, with the file's name, the line and the key."""
 
     code = "server_file"
+
+
+class ConfigurationFileError(ConfigError):
+    """Nothing of the file is taken.
+
+    :param code: ``file_too_large``, ``invalid_json``, ``unsupported_version``, ``unknown_field`` or ``invalid_field``
+    """
+
+    def __init__(self, message: str, code: str = "invalid_field"):
+        super().__init__(message)
+        self.code = code
 
 
 class ServerError(EngineError):

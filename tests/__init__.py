@@ -17,6 +17,7 @@ from . import test_cloud_service
 from . import test_collisions
 from . import test_commands
 from . import test_companies
+from . import test_configuration
 from . import test_context
 from . import test_conversation_branch
 from . import test_copies

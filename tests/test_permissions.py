@@ -61,6 +61,7 @@ RIGHTS = {
     "hidden_template": (ADMIN, ADMIN, ADMIN, ADMIN),
     "hidden_template_field": (ADMIN, ADMIN, ADMIN, ADMIN),
     "template_import": (ADMIN, ADMIN, ADMIN, ADMIN),  # the admin's own
+    "configuration_transfer": (ADMIN, ADMIN, ADMIN, ADMIN),  # the admin's own
     "sign_in": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "shared_sign_in": (MANAGERS, NOBODY, NOBODY, MANAGERS),
     "oauth_client": (ADMIN, NOBODY, NOBODY, ADMIN),
@@ -297,6 +298,9 @@ class TestPermissionsOnRecords(People, AiCase):
             .with_user(cls.admin)
             .create({"tool_id": cls.forecast.id}),
             "template_import": Import.create({"file": "e30="}),
+            "configuration_transfer": cls._model("configuration_transfer")
+            .with_user(cls.admin)
+            .create({"file": "e30="}),
         }
 
     @classmethod

@@ -1,2 +1,2 @@
-from . import action_try, call_preview, definition_review, lock
+from . import action_try, call_preview, configuration_transfer, definition_review, lock
 from . import template_import

@@ -11,6 +11,8 @@ class ApprovalRule(models.Model):
 
     _name = "woow_paas_platform.approval_rule"
     _description = "Approval Rule"
+    _inherit = ["woow_paas_platform.exchange.mixin"]
+    _exchanged = ("sequence", "tool_id", "condition", "policy")
     _order = "sequence, id"
     _rec_name = "tool_id"
 
@@ -47,6 +49,11 @@ class ApprovalRule(models.Model):
                         problem=sentences.translated(self.env, str(error)),
                     )
                 ) from error
+
+    @api.model
+    def _exchange_find(self, key):
+        """Rules of an assistant travel with it."""
+        return super()._exchange_find(key).filtered(lambda rule: not rule.assistant_id)
 
     @api.model
     def _blocked(self, tools, assistant):

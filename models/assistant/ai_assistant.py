@@ -7,9 +7,11 @@ from odoo.fields import Command
 from ...services import const, text
 from ...services.records import catalog, deny_list
 from ...services.sentence import _lt
+from ...services.versions.exchange import Shape
 from ...tools import host, limits, mcp_switch, sentences, server_files
 from ...tools.refusals import BadInput, Refusal, TooOften, Unavailable
-from .assistant_version import PUBLISHED, TRANSLATED
+from ..mixins.exchange_mixin import found, shape_of, value_of
+from .assistant_version import ACCESS, PUBLISHED, RULE, STATE, TRANSLATED
 from .record_access import PRESETS
 
 MAX_ABOUT = 1_000  # characters of a description that a line of a slash command shows
@@ -24,6 +26,10 @@ MAX_CHANGES = (
 )
 AN_HOUR = 60 * 60  # s
 ADMIN = "woow_paas_platform.group_admin"
+LINES = {  # fields of lines that travel; released actions are code of one database
+    "record_access_ids": ("woow_paas_platform.record_access", set(ACCESS) - {"action_ids"}),
+    "approval_rule_ids": ("woow_paas_platform.approval_rule", set(RULE)),
+}
 
 
 class AiAssistant(models.Model):
@@ -31,8 +37,13 @@ class AiAssistant(models.Model):
 
     _name = "ai.assistant"
     _description = "AI Assistant"
-    _inherit = ["woow_paas_platform.company.mixin", "woow_paas_platform.approval.mixin"]
+    _inherit = [
+        "woow_paas_platform.company.mixin",
+        "woow_paas_platform.approval.mixin",
+        "woow_paas_platform.exchange.mixin",
+    ]
     _order = "sequence, id"
+    _exchanged = tuple(name for name in STATE if name not in LINES)
 
     name = fields.Char(required=True, translate=True)
     active = fields.Boolean(default=True)
@@ -951,3 +962,78 @@ class AiAssistant(models.Model):
     def _managed_of(self, servers):
         """Servers among these whose tools the caller may reload."""
         return servers.with_env(self.env(su=False))._filtered_access("write")
+
+    # ------------------------------------------------------------ configuration files
+
+    def action_export_configuration(self):
+        """Download the file of these assistants and of what they consist of; of all of them, where none is chosen."""
+        return self.env["woow_paas_platform.configuration_transfer"]._export(self)
+
+    @api.model
+    def _exchange_shapes(self):
+        shapes = super()._exchange_shapes()
+        for name, (model, names) in LINES.items():
+            inside = {one: shape_of(self.env[model], one) for one in names}
+            if "model" in inside:  # also one that is not installed here
+                inside["model"] = Shape("text", is_required=True)
+            shapes[name] = Shape("lines", inside=inside)
+        return shapes
+
+    def _exchange_data(self):
+        data = super()._exchange_data()
+        for name, (_model, names) in LINES.items():
+            lines = self[name].sorted(lambda line: (line.sequence, line.id))
+            data[name] = [{one: value_of(line, one) for one in names} for line in lines]
+        return data
+
+    def _exchange_fit(self, entry, coming):
+        entry, notes = super()._exchange_fit(entry, coming)
+        models = dict(self.env["woow_paas_platform.record_access"]._selection_model())
+        Tool = self.env["woow_paas_platform.mcp_tool"]
+        gone = []
+        for name, is_here, called in (
+            ("record_access_ids", lambda line: line["model"] in models, lambda line: line["model"]),
+            (
+                "approval_rule_ids",
+                lambda line: Tool._exchange_expects(line["tool_id"]["id"], coming),
+                lambda line: line["tool_id"]["name"],
+            ),
+        ):
+            gone += [called(line) for line in entry[name] if not is_here(line)]
+            entry[name] = [line for line in entry[name] if is_here(line)]
+        return entry, notes + ([self._left_out(gone)] if gone else [])
+
+    def _exchange_write(self, entry, changed):
+        Version = self.env["woow_paas_platform.assistant_version"]
+        # sudo: ai.assistant - compared with what the person may write, and written as the person
+        now = Version._content_of(self.sudo())
+        content = {name: self._local(name, entry[name], now) for name in changed}
+        Version._write_content(self, content, self.env._("Imported"))
+
+    def _local(self, name, value, now):
+        """Value of an entry as versions hold it, by ids of this database.
+
+        :param now: content of the assistant's present state
+        """
+
+        def local(model, one):
+            record = found(self.env, model, one["id"])
+            return {"id": record.id, "name": record.display_name}
+
+        field = self._fields[name]
+        if field.type == "many2one":
+            one = local(field.comodel_name, value)
+            return now[name] if one["id"] == now[name]["id"] else one
+        if field.type == "many2many":
+            return [local(field.comodel_name, one) for one in value]
+        if name == "approval_rule_ids":
+            tools = "woow_paas_platform.mcp_tool"
+            return [{**line, "tool_id": local(tools, line["tool_id"])} for line in value]
+        if name == "record_access_ids":  # released actions stay as they are here
+            released = {line["model"]: line["action_ids"] for line in now[name]}
+            return [{**line, "action_ids": released.get(line["model"], [])} for line in value]
+        return value
+
+    @api.model
+    def _exchange_words(self, name, value):
+        return self.env["woow_paas_platform.assistant_version"]._in_words(name, value)

@@ -5,6 +5,7 @@ from odoo.exceptions import ValidationError
 
 from ...services import const, packages, text
 from ...services.catalog import llm_presets
+from ...services.catalog.address import without_secrets
 from ...services.catalog.llm_presets import PRESETS
 from ...services.context import budget
 from ...services.errors import (
@@ -21,6 +22,8 @@ from ...services.llm import llm_errors
 from ...services.net import egress
 from ...services.specs import LlmSpec
 from ...tools import sentences
+from ...tools.refusals import Refusal
+from .assistant_version import PROVIDER
 
 TESTED = {
     "api_base_url",
@@ -47,8 +50,13 @@ class AiConfig(models.Model):
 
     _name = "ai.config"
     _description = "AI Provider"
-    _inherit = ["woow_paas_platform.api_key.mixin", "woow_paas_platform.company.mixin"]
+    _inherit = [
+        "woow_paas_platform.api_key.mixin",
+        "woow_paas_platform.company.mixin",
+        "woow_paas_platform.exchange.mixin",
+    ]
     _order = "sequence, id"
+    _exchanged = ("name", *PROVIDER, "stream_usage", "first_token_timeout", "idle_timeout")
 
     name = fields.Char(required=True)
     preset = fields.Selection(
@@ -339,6 +347,31 @@ class AiConfig(models.Model):
         for config in self:
             if config.tool_protocol == "auto" and found and config.found_protocol != found:
                 config.found_protocol = found
+
+    # ------------------------------------------------------------ configuration files
+
+    def _exchange_data(self):
+        return {**super()._exchange_data(), "api_base_url": self._shown_address()}
+
+    def _shown_address(self):
+        return without_secrets(self.api_base_url or "", lambda _name: "…")
+
+    @api.model
+    def _exchange_check(self, entry):
+        egress.check_url(entry["api_base_url"])
+        return super()._exchange_check(entry)
+
+    def _exchange_fit(self, entry, coming):
+        entry, notes = super()._exchange_fit(entry, coming)
+        url = entry["api_base_url"]
+        if "…" in url and not (self and url == self._shown_address()):
+            raise Refusal(
+                self.env._("Its address contains a secret, which files do not. Add it here first.")
+            )
+        is_moved = egress.origin(url) != egress.origin(self.api_base_url)
+        if entry["secrets"] and (is_moved or not self.has_api_key):
+            notes.append(self.env._("Enter its API key after the import."))
+        return entry, notes
 
     # ------------------------------------------------------------ state, its cause, and since when
 

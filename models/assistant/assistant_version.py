@@ -76,6 +76,18 @@ HTML = {  # with a sign for those who see no colours, too
 WAITING = "woow_paas_platform.assistant_version"
 
 
+def rendered(changes):
+    """A difference as HTML.
+
+    :param changes: pairs of a field's label and the lines that differ
+    """
+    return Markup("").join(
+        Markup("<h3 class='mt-3 fs-5'>%s</h3>%s")
+        % (label, Markup("").join((HTML[sign] % text for sign, text in found)))
+        for label, found in changes
+    )
+
+
 class AssistantVersion(models.Model):
     """A published state of an assistant, to compare and to restore. Nobody changes it; it goes with its assistant."""
 
@@ -124,12 +136,8 @@ class AssistantVersion(models.Model):
     def _compute_difference(self):
         fields_of = self.env["ai.assistant"]._fields
         for version in self:
-            version.difference = Markup("").join(
-                Markup("<h3 class='mt-3 fs-5'>%s</h3>%s")
-                % (
-                    fields_of[name]._description_string(self.env),
-                    Markup("").join((HTML[sign] % text for sign, text in found)),
-                )
+            version.difference = rendered(
+                (fields_of[name]._description_string(self.env), found)
                 for name, found in version._changes()
             )
 
@@ -154,7 +162,8 @@ class AssistantVersion(models.Model):
         self.ensure_one()
         assistant = self.assistant_id
         assistant.check_access("write")
-        left_out = self._write_back(assistant)[:MAX_NAMED]
+        note = self.env._("Restored version %(number)s", number=self.number)
+        left_out = self._write_content(assistant, self.content, note)[:MAX_NAMED]
         _ = self.env._
         return {
             "type": "ir.actions.client",
@@ -316,15 +325,20 @@ class AssistantVersion(models.Model):
             return dict(field._description_selection(self.env)).get(value, value)
         return str(value)
 
-    # ------------------------------------------------------------ restoring
+    # ------------------------------------------------------------ giving a state to an assistant
 
-    def _write_back(self, assistant):
-        """:return: names of what is left out"""
+    @api.model
+    def _write_content(self, assistant, content, note):
+        """Give an assistant a state, by an ordinary change with this note.
+
+        :param content: as `_content_of`
+        :return: names of what is left out
+        """
         # sudo: ai.assistant - compared with what the person may write, and written as the person
         now = self._content_of(assistant.sudo())
         differing = {
             name: was
-            for name, was in self.content.items()
+            for name, was in content.items()
             if name in now and difference.without_names(was) != difference.without_names(now[name])
         }
         left_out, values = [], {}
@@ -348,7 +362,6 @@ class AssistantVersion(models.Model):
             said = differing["name"]
             values["name"] = said.get(self.env.lang) or said.get("en_US") or assistant.name
         if differing:
-            note = self.env._("Restored version %(number)s", number=self.number)
             assistant.write({**values, "version_note": note})
         self._translate_back(assistant, differing, now)
         return left_out

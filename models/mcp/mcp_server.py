@@ -12,12 +12,14 @@ from ...services.catalog import mcp_json
 from ...services.errors import ConfigError
 from ...services.net import egress
 from ...services.turn import names
+from ...services.versions.exchange import Shape
 from ...tools import limits, mcp_switch, sentences, settings
 from ...tools.moments import utc
 from ...tools.refusals import Refusal
 from .server_opt_out import OPT_OUT
 
 OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
+SYSTEM = {"scope": "system", "cloud_service_id": False, "owner_user_id": False}
 TROUBLE = ("error", "auth_required")  # states of a server
 MAX_VERSIONS = 50  # of one server
 # What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.
@@ -40,8 +42,10 @@ class McpServer(models.Model):
         "woow_paas_platform.api_key.mixin",
         "woow_paas_platform.company.mixin",
         "woow_paas_platform.lock.mixin",
+        "woow_paas_platform.exchange.mixin",
     ]
     _order = "sequence, name, id"
+    _exchanged = VERSIONED
     _rec_names_search = ["name", "title"]
 
     name = fields.Char(
@@ -908,6 +912,107 @@ class McpServer(models.Model):
         policy = {tool.name: tool.approval_policy for tool in decided} or at_first.get("policy")
         found |= {"tools_off": sorted(off)} if off else {}
         return found | ({"tools_policy": policy} if policy else {})
+
+    # ------------------------------------------------------------ configuration files, of system servers
+
+    @api.model
+    def _exchange_shapes(self):
+        tools = {"tools_off": Shape("names"), "tools_policy": Shape("pairs")}
+        return {**super()._exchange_shapes(), "active": Shape("switch"), **tools}
+
+    def _exchange_data(self):
+        settings_of = self._settings_to_export()
+        return {
+            **super()._exchange_data(),
+            **self._configuration(),
+            "active": self.active,
+            "tools_off": settings_of.get("tools_off", []),
+            "tools_policy": settings_of.get("tools_policy", {}),
+        }
+
+    def _exchange_key(self):
+        """The operator's file calls a server by its name in each database."""
+        return f"file:{self.name}" if self.managed_by_file else super()._exchange_key()
+
+    @api.model
+    def _exchange_find(self, key):
+        of_file = key.removeprefix("file:")
+        if of_file == key:
+            return super()._exchange_find(key).filtered(lambda server: server.scope == "system")
+        domain = [("name", "=", of_file), ("managed_by_file", "=", True)]
+        # sudo: mcp_server - found by name, not shown
+        every = self.sudo().with_context(active_test=False)
+        return every.search(domain, limit=1).sudo(False)
+
+    @api.model
+    def _exchange_check(self, entry):
+        if entry["transport"] == "stdio":
+            raise ConfigError(
+                self.env._(
+                    "Servers started by a command can only be defined in the operator's configuration file."
+                )
+            )
+        egress.check_url(entry["url"], settings.get().egress_allow)
+        mcp_json.checked_settings({name: entry[name] for name in mcp_json.SETTINGS})
+        return super()._exchange_check(entry)
+
+    def _exchange_fit(self, entry, coming):
+        entry, notes = super()._exchange_fit(entry, coming)
+        if self.managed_by_file or self.template_code:
+            raise Refusal(self._sentence_read_only())
+        if self.is_locked:
+            raise self._locked()
+        if self:  # its switch is this database's own
+            entry["active"] = self.active
+        elif entry["name"] in self._names_in(SYSTEM):
+            raise Refusal(self.env._("An MCP server with this name already exists here."))
+        url = entry["url"]
+        if mcp_json.has_placeholder(url) and not (self and url == self._configuration()["url"]):
+            raise Refusal(
+                self.env._("Its address contains a secret, which files do not. Add it here first.")
+            )
+        if entry["api_key_env"] not in ("", *settings.get().released_env):
+            entry["api_key_env"] = ""
+            notes.append(self.env._("The operator has not released the variable of its key."))
+        lacking = set(entry["secrets"])
+        if self and egress.origin(url) == egress.origin(self.url):
+            lacking -= self._held_secrets()
+        if lacking:
+            labels = [self._exchange_label(name) for name in sorted(lacking & self._fields.keys())]
+            notes.append(self.env._("Enter after the import: %(names)s.", names=", ".join(labels)))
+        decided = ("trust_level", "tools_policy", "api_key_env")
+        now = self._exchange_data() if self else {}
+        asked = {name: entry[name] for name in decided if entry[name] != now.get(name)}
+        asks = self._asks_of_import(
+            mcp_json.ImportedServer(name=entry["name"], url=url, settings=asked)
+        )
+        return entry, [*notes, *(ask["message"] for ask in asks)]
+
+    @api.model
+    def _exchange_create(self, entry):
+        vals = {**self._exchange_vals(entry, VERSIONED), **SYSTEM, "active": entry["active"]}
+        if entry["company"]:
+            vals["company_id"] = self.env.company.id
+        return self._exchange_made(self.create(vals), entry)
+
+    def _exchange_write(self, entry, changed):
+        columns = [name for name in changed if name in VERSIONED]
+        super()._exchange_write(entry, [name for name in columns if name != "url"])
+        if "url" in columns and not mcp_json.has_placeholder(entry["url"]):
+            self.url = entry["url"]
+        off, policies = set(entry["tools_off"]), entry["tools_policy"]
+        known = {tool.name: tool for tool in self.tool_ids}
+        for name in sorted(known.keys() | off | policies.keys()):
+            tool = known.get(name) or self.env["woow_paas_platform.mcp_tool"]._expected(self, name)
+            if tool.active == (name in off) and not tool.is_locked:
+                tool.active = name not in off
+            if tool.approval_policy != policies.get(name, "default"):
+                tool.approval_policy = policies.get(name, "default")
+
+    @api.model
+    def _exchange_label(self, name):
+        own = {"tools_off": self.env._("Disabled Tools"), "tools_policy": self.env._("When Called")}
+        return own.get(name) or super()._exchange_label(name)
 
 
 def name_of(url):

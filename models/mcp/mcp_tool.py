@@ -654,20 +654,35 @@ class McpTool(models.Model):
 
     @api.model
     def _add_discovered(self, server, vals, active):
-        """Add a tool that was not known; one that speaks to the model waits for a person in any case."""
+        """Add a tool that was not known."""
+        state = self._first_state(server, vals)
+        tool = self.create(
+            {**vals, "server_id": server.id, "active": active, "review_state": state}
+        )
+        if state == "approved":
+            tool._audit("first_seen")
+        return tool
+
+    @api.model
+    def _first_state(self, server, vals):
+        """State of a definition that nobody knew; one that speaks to the model waits for a person in any case."""
         codes = {code for code, _excerpt in vals.get("warning_codes") or ()}
         wants_review = (
             server.review_new_tools
             or limits.is_on(self.env, "review_new_tools")
             or bool(codes & HOSTILE)
         )
-        state = "new" if wants_review else "approved"
-        tool = self.create(
-            {**vals, "server_id": server.id, "active": active, "review_state": state}
-        )
-        if not wants_review:
-            tool._audit("first_seen")
-        return tool
+        return "new" if wants_review else "approved"
+
+    @api.model
+    def _expected(self, server, name):
+        """The server's tool of this name; one that it has not been asked for yet waits for its definition."""
+        every = self.with_context(active_test=False)
+        known = every.search([("server_id", "=", server.id), ("name", "=", name)])
+        # sudo: mcp_tool - people make no tools; the caller manages the server, which alone can define it
+        return known or self.sudo().create(
+            {"server_id": server.id, "name": name, "available": False}
+        ).sudo(False)
 
     def _found_again(self, vals):
         """Compare what the server says now with what was approved.
@@ -683,6 +698,8 @@ class McpTool(models.Model):
             if changed and self.definition_hash and self._is_same(self, vals):
                 changed = False
             else:
+                if came_back and not self.definition_hash:  # `_expected`
+                    vals = {**vals, "review_state": self._first_state(self.server_id, vals)}
                 self.write({**vals, "is_accepted": False})
                 if changed and self.review_state == "approved":
                     self._audit("first_seen")
@@ -752,6 +769,24 @@ class McpTool(models.Model):
                 and tool.review_state in ("approved", "new")
             )
         )
+
+    # ------------------------------------------------------------ configuration files
+
+    def _exchange_key(self):
+        return f"{self.server_id._exchange_key()}/{self.name}"
+
+    @api.model
+    def _exchange_find(self, key):
+        """Tool with this key, of a system server that is here; one that the server lacks so far is added."""
+        server_key, _slash, name = key.partition("/")
+        server = self.env["woow_paas_platform.mcp_server"]._exchange_find(server_key)
+        return self._expected(server, name) if server and name else self
+
+    @api.model
+    def _exchange_expects(self, key, coming):
+        server_key, _slash, name = key.partition("/")
+        Server = self.env["woow_paas_platform.mcp_server"]
+        return bool(name) and Server._exchange_expects(server_key, coming)
 
     def _forget(self):
         # sudo: mcp_tool_review, mcp_tool - notes of Odoo about tools that nobody has looked at

@@ -172,13 +172,15 @@ def _server(name: str, entry: Any) -> ImportedServer:
         description=text.clean(description) if isinstance(description, str) else "",
         api_key=api_key,
         headers=usable,
-        settings=_settings(entry.get(OWN) or {}),
+        settings=checked_settings(entry.get(OWN) or {}),
         missing=missing,
     )
 
 
-def _settings(own: Any) -> dict[str, Any]:
-    """:raises ConfigError: a value does not fit, of which it makes no server that differs from the exported one"""
+def checked_settings(own: Any) -> dict[str, Any]:
+    """Settings of a document by `SETTINGS`, without what is unknown.
+
+    :raises ConfigError: a value does not fit, of which it makes no server that differs from the exported one"""
     if not isinstance(own, Mapping):
         raise ConfigError(_lt("The “%(key)s” is not valid.", key=OWN))
     for key, value in own.items():

@@ -23,7 +23,7 @@ ARROWS = {
     "services.records": "services",
     "services.grounding": "",
     "services.mail": "services",
-    "services.versions": "",
+    "services.versions": "services",
     "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
