@@ -314,15 +314,18 @@ class ChatController(http.Controller):
         turn = own_turn_or_404(turn_id)
         values = body("NewRating")
         rating = request.env["woow_paas_platform.answer_rating"]._rate(
-            turn, values["value"], values["reason"], values["text"], values["share"]
+            turn,
+            values["value"],
+            values["reason"],
+            values["text"],
+            is_shared=values["share"],
+            is_report=values["report"],
         )
         return rating._rating_data()
 
     @http.route("/api/ai/turns/<int:turn_id>/rating", methods=["DELETE"], **ROUTE)
     def take_rating_back(self, turn_id):
-        turn = own_turn_or_404(turn_id)
-        # sudo: answer_rating - people have no right to delete; this one is the caller's own
-        turn._own_rating().sudo().unlink()
+        own_turn_or_404(turn_id)._own_rating()._take_back()
         return request.make_response("", status=204)
 
     @http.route("/api/ai/preferences", **READ)

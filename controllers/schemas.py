@@ -290,6 +290,7 @@ RATING = {
     "reason": {**_or_null(RATING_REASON), "description": "Of a bad rating, null without one"},
     "text": {**TEXT, "maxLength": 1_000},
     "share": {**BOOL, "description": "Whether administrators may read question and answer"},
+    "reported": {**BOOL, "description": "Whether the answer was reported"},
     "seen_at": {**MOMENT, "description": "When an administrator has read it"},
     "reply": {**TEXT, "description": "Of an administrator"},
 }
@@ -586,7 +587,13 @@ SCHEMAS = {
     ),
     "Rating": _object(RATING),
     "NewRating": _object(
-        {"value": RATING["value"]}, {"reason": RATING_REASON, "text": RATING["text"], "share": BOOL}
+        {"value": RATING["value"]},
+        {
+            "reason": RATING_REASON,
+            "text": RATING["text"],
+            "share": BOOL,
+            "report": {**BOOL, "description": "Tells who is responsible; needs a reason"},
+        },
     ),
     "Accepted": _object({"turn_id": INT, "stream_url": TEXT, "message_id": INT}),
     "Explanation": _object(

@@ -49,7 +49,8 @@ class TestRatings(TurnByHandCase):
         self.assertIsNone(self._shown())
         status, said = self._rate(value="good")
         self.assertEqual(status, 200)
-        nothing = {"reason": None, "text": "", "share": False, "seen_at": None, "reply": ""}
+        nothing = {"reason": None, "text": "", "share": False, "reported": False}
+        nothing |= {"seen_at": None, "reply": ""}
         self.assertEqual(said, {"value": "good", **nothing})
         self.assertEqual(self._shown(), said)
         self.assertEqual(self._rate(**BAD)[1], {**nothing, **BAD})
@@ -107,6 +108,9 @@ class TestRatings(TurnByHandCase):
             {"value": "good", "reason": "slow"},
             {"value": "bad", "text": "a" * 1_001},
             {"value": "bad", "share": "yes"},
+            {"value": "bad", "report": True},
+            {"value": "good", "report": True},
+            {"value": "bad", "reason": "slow", "report": "yes"},
         ):
             with self.subTest(values=values):
                 self._assert_error(self._rate(**values), 400, "invalid_field")
@@ -114,6 +118,70 @@ class TestRatings(TurnByHandCase):
         self.assertFalse(self._ratings())
         self.assertEqual(self._rate(value="bad", text="a" * 1_000)[0], 200)
         self.assertEqual(self._rate(value="bad", text="a\0\ud800b")[0], 200)
+
+    # ------------------------------------------------------------ reports
+
+    def _told(self):
+        """People who were written to."""
+        self.env.invalidate_all()
+        domain = [("subject", "ilike", "An answer of “Helper” was reported")]
+        return self.env["mail.message"].search(domain).notified_partner_ids.user_ids
+
+    def test_a_report_tells_who_is_responsible_once(self):
+        self.assistant.responsible_id = self.admin
+        self._answer()
+        self._rate(**BAD)
+        self.assertFalse(self._told())
+        status, said = self._rate(**BAD, report=True)
+        self.assertEqual((status, said["reported"]), (200, True))
+        self.assertEqual(self._told(), self.admin)
+        self.assertEqual(self._rate(**BAD | {"text": "No."}, report=True)[0], 200)
+        messages = self.env["mail.message"].search([("subject", "ilike", "was reported")])
+        self.assertEqual(len(messages), 1)
+        self.assertIn(f"/odoo/ai-ratings/{self._ratings().id}", messages.body)
+        self.assertNotIn("Hello", messages.body)
+        self._assert_error(self._call("DELETE", self.path), 409, "already_reported")
+        self.assertTrue(self._rate(value="good")[1]["reported"])
+        self._as_admin().action_mark_read()
+        self.assertTrue(self._shown()["seen_at"] and self._shown()["reported"])
+
+    def test_without_one_all_administrators_are_told(self):
+        self._answer()
+        self._rate(**BAD, report=True)
+        self.assertIn(self.admin, self._told())
+        self.assertFalse(self._told() & (self.internal | self.owner | self.member))
+
+    def test_only_an_administrator_is_responsible(self):
+        with self.assertRaises(ValidationError):
+            self.assistant.responsible_id = self.internal
+        self.assistant.responsible_id = self.admin
+        self.admin.group_ids = self.env.ref("base.group_user")
+        self.assertNotIn(self.admin, self.assistant.sudo()._responsible_users())
+
+    def test_one_person_reports_so_many_answers_a_day(self):
+        self._answer()
+        others = [self._ask(self.member).sudo() for _number in range(10)]
+        now = fields.Datetime.now()
+        for number, turn in enumerate(others):
+            hours = 23 if number else 25
+            reported = {"reported_at": now - timedelta(hours=hours), "value": "bad"}
+            self.Rating.create({"turn_id": turn.id, "user_id": self.member.id, **reported})
+        self.env.flush_all()
+        self.assertEqual(self._rate(**BAD, report=True)[0], 200)
+        self._ratings().reported_at = False
+        self._ratings().search([("reported_at", "!=", False)]).reported_at = now
+        self.env.flush_all()
+        self._assert_error(self._rate(**BAD, report=True), 429, "too_many_reports")
+        self.assertEqual(self._rate(**BAD)[0], 200, "it may still be rated")
+
+    def test_the_list_is_filtered_by_version(self):
+        self._answer()
+        self.turn.version_id = self.assistant.version_id
+        self._rate(**BAD)
+        number = self.assistant.version_id.number
+        found = self.Rating.with_user(self.admin).search([("version_number", "=", number)])
+        self.assertIn(self._ratings(), found)
+        self.assertFalse(found.search([("version_number", "=", number + 1)]))
 
     # ------------------------------------------------------------ administrators
 

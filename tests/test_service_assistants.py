@@ -425,7 +425,7 @@ class TestServiceAssistants(Owned, AiHttpCase):
                 value,
                 "slow" if value == "bad" else None,
                 comment,
-                is_shared,
+                is_shared=is_shared,
             )
         told = self._call("GET", f"{self.path}/ratings")[1]
         shared = {"value": "bad", "reason": "Too slow", "text": "Not so."}

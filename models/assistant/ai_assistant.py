@@ -1,6 +1,6 @@
 from datetime import timedelta
 
-from odoo import api, fields, models
+from odoo import SUPERUSER_ID, api, fields, models
 from odoo.exceptions import AccessError, ValidationError
 from odoo.fields import Command
 
@@ -26,6 +26,7 @@ MAX_CHANGES = (
 )
 AN_HOUR = 60 * 60  # s
 ADMIN = "woow_paas_platform.group_admin"
+MAX_TOLD = 20  # administrators who are told of one report
 LINES = {  # fields of lines that travel; released actions are code of one database
     "record_access_ids": ("woow_paas_platform.record_access", set(ACCESS) - {"action_ids"}),
     "approval_rule_ids": ("woow_paas_platform.approval_rule", set(RULE)),
@@ -187,6 +188,16 @@ class AiAssistant(models.Model):
         ondelete="set null",
         groups="woow_paas_platform.group_admin",
     )
+    responsible_id = fields.Many2one(
+        "res.users",
+        "Responsible",
+        domain=lambda self: [
+            ("all_group_ids", "in", self.env.ref("woow_paas_platform.group_admin").ids)
+        ],
+        ondelete="set null",
+        groups="woow_paas_platform.group_admin",
+        help="Administrator who is told of answers that users report. Without one, all administrators are.",
+    )
     version_count = fields.Integer("Versions", related="version_id.number")
     version_note = fields.Char(
         "Reason for This Change",
@@ -317,6 +328,23 @@ class AiAssistant(models.Model):
                         "Odoo's records."
                     )
                 )
+
+    @api.constrains("responsible_id")
+    def _check_responsible(self):
+        for assistant in self.filtered("responsible_id"):
+            if not assistant.responsible_id.has_group("woow_paas_platform.group_admin"):
+                raise ValidationError(
+                    self.env._("Who is responsible for an assistant must be an administrator.")
+                )
+
+    def _responsible_users(self):
+        """The responsible user while they are an administrator, else all administrators.
+
+        :param self: with sudo
+        """
+        admins = self.env.ref("woow_paas_platform.group_admin").all_user_ids
+        admins = admins.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
+        return (admins & self.responsible_id) or admins[:MAX_TOLD]
 
     @api.model_create_multi
     def create(self, vals_list):

@@ -1,22 +1,28 @@
+from datetime import timedelta
+
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ConcurrencyError, ValidationError
+from odoo.tools import html_escape
 from psycopg2.errors import UniqueViolation
 
 from ...services import text
+from ...tools import db
 from ...tools.moments import utc
-from ...tools.refusals import BadInput, Busy
+from ...tools.refusals import BadInput, Busy, TooLate, TooOften
 from .ai_turn import FINAL_STATES
 from .ai_turn_view import without_summary
 
 MAX_REPLY = 1_000  # characters
 NAMES_CHARS = 500  # of the tools used
 MAX_REASONS = 100  # that who manages a service is shown of one assistant
+MAX_REPORTS = 10  # of one person within 24 hours
 
 
 class AnswerRating(models.Model):
     """A person's rating of an answer: good or bad, with a reason. Administrators read and may reply.
 
-    Of the conversation, administrators see here only what the person shares.
+    A bad one may be a report, of which a mail tells who is responsible for the assistant. Of the conversation,
+    administrators see here only what the person shares.
     """
 
     _name = "woow_paas_platform.answer_rating"
@@ -56,6 +62,15 @@ class AnswerRating(models.Model):
         help="The user lets administrators read the question and the answer.",
     )
     assistant_id = fields.Many2one(related="turn_id.assistant_id", store=True, index=True)
+    version_id = fields.Many2one(
+        related="turn_id.version_id",
+        string="Version",
+        store=True,
+        index="btree_not_null",
+        groups="woow_paas_platform.group_admin",
+    )
+    version_number = fields.Integer("Version Number", related="version_id.number")
+    reported_at = fields.Datetime("Reported On", readonly=True)
     error_code = fields.Char(related="turn_id.error_code", string="Error Code")
     tool_ids = fields.Many2many(
         "woow_paas_platform.mcp_tool",
@@ -127,21 +142,26 @@ class AnswerRating(models.Model):
             "reason",
             "seen_at",
             "seen_by_id",
+            "reported_at",
             "text",
             "tool_ids",
             "tool_names",
             "user_id",
             "value",
+            "version_id",
+            "version_number",
         }
 
     # ------------------------------------------------------------ the person
 
     @api.model
-    def _rate(self, turn, value, reason=None, comment=None, is_shared=False):
+    def _rate(self, turn, value, reason=None, comment=None, *, is_shared=False, is_report=False):
         """Keep the caller's rating of the answer to their own question; a changed one is unread again.
 
+        :param is_report: the person responsible for the assistant is told, once
         :raises Busy: the answer is not complete
-        :raises BadInput: a reason for a good rating
+        :raises BadInput: a reason for a good rating, or a report without one
+        :raises TooOften: the caller has reported too many answers
         """
         if turn.state not in FINAL_STATES:
             raise Busy(
@@ -149,6 +169,8 @@ class AnswerRating(models.Model):
             )
         if reason and value == "good":
             raise BadInput(self.env._("Only a bad rating has a reason."), field="reason")
+        if is_report and not reason:
+            raise BadInput(self.env._("Choose what was wrong, to report it."), field="reason")
         vals = {
             "value": value,
             "reason": reason or False,
@@ -157,11 +179,57 @@ class AnswerRating(models.Model):
         }
         # sudo: answer_rating - people have no write access; the caller is the turn's own user
         rating = turn._own_rating().sudo()
+        if is_report and not rating.reported_at:
+            self._check_reports()
         if not rating:
-            return self.sudo()._first_of(turn, vals)
-        if any(rating[name] != given for name, given in vals.items()):
+            rating = self.sudo()._first_of(turn, vals)
+        elif any(rating[name] != given for name, given in vals.items()):
             rating.write({**vals, "seen_at": False, "seen_by_id": False})
+        if is_report and not rating.reported_at:
+            rating._report()
         return rating
+
+    @api.model
+    def _check_reports(self):
+        """:raises TooOften: the caller has reported too many answers"""
+        since = fields.Datetime.now() - timedelta(days=1)
+        # sudo: answer_rating - the caller's own, counted
+        own = self.sudo().search_count(
+            [("user_id", "=", self.env.uid), ("reported_at", ">", since)], limit=MAX_REPORTS
+        )
+        if own >= MAX_REPORTS:
+            raise TooOften(
+                self.env._("You have reported many answers today. Try again tomorrow."),
+                "too_many_reports",
+                retry_after=3600,
+            )
+
+    def _report(self):
+        """Tell who is responsible for the assistant, else the administrators.
+
+        :param self: with sudo
+        """
+        self.write({"reported_at": fields.Datetime.now(), "seen_at": False, "seen_by_id": False})
+        for user in self.assistant_id._responsible_users():
+            # sudo: answer_rating - what administrators read of it; the mail comes from Odoo
+            told = self.with_context(lang=user.lang, **db.SEND_LATER)
+            subject = told.env._(
+                "An answer of “%(assistant)s” was reported", assistant=told.assistant_id.name
+            )
+            reasons = dict(told._fields["reason"]._description_selection(told.env))
+            user.with_env(told.env)._woow_ai_mail(
+                subject, html_escape(reasons[told.reason]), f"/odoo/ai-ratings/{self.id}"
+            )
+
+    def _take_back(self):
+        """:raises TooLate: it was reported"""
+        # sudo: answer_rating - people have no right to delete; this one is the caller's own
+        rating = self.sudo()
+        if rating.reported_at:
+            raise TooLate(
+                self.env._("A report cannot be taken back. You can change it."), "already_reported"
+            )
+        rating.unlink()
 
     def _first_of(self, turn, vals):
         calls = turn.sudo()._calls_with_taken_over()
@@ -187,6 +255,7 @@ class AnswerRating(models.Model):
             "reason": self.reason or None,
             "text": self.text or "",
             "share": self.is_shared,
+            "reported": bool(self.reported_at),
             "seen_at": utc(self.seen_at),
             "reply": self.reply or "",
         }

@@ -143,10 +143,10 @@ export class AiApi extends ApiClient {
     }
 
     /**
-     * Rates an answer, changes the rating or takes it back.
+     * Rates or reports an answer, changes the rating or takes it back.
      *
-     * @param {{value: "good"|"bad", reason?: string|null, text?: string, share?: boolean}|null} values
-     * @returns {Promise<{value, reason, text, share, seen_at, reply}|null>}
+     * @param {{value: "good"|"bad", reason?: string|null, text?: string, share?: boolean, report?: boolean}|null} values
+     * @returns {Promise<{value, reason, text, share, reported, seen_at, reply}|null>}
      */
     rate(turnId, values) {
         const url = `/api/ai/turns/${turnId}/rating`;

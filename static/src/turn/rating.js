@@ -1,4 +1,4 @@
-import { Component, useRef, useState } from "@odoo/owl";
+import { Component, onPatched, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 
 /** Characters of the comment. */
@@ -11,6 +11,7 @@ let nextId = 1;
  * @property {string|null} reason of a bad one
  * @property {string} text the person's words
  * @property {boolean} share whether administrators may read question and answer
+ * @property {boolean} reported to who is responsible for the assistant
  * @property {string|null} seen_at ISO, when an administrator has read it
  * @property {string} reply of an administrator
  */
@@ -27,14 +28,32 @@ export class Rating extends Component {
 
     setup() {
         this.details = useRef("details");
+        this.reportButton = useRef("report");
+        this.opener = null;
+        onPatched(() => {
+            if (this.opener && !this.state.isOpen) {
+                (this.opener.el || this.details.el)?.focus();
+                this.opener = null;
+            }
+        });
         this.id = `o_ai_chat_rating_${nextId++}`;
         this.maxText = MAX_TEXT;
-        this.state = useState({ isOpen: false, isBusy: false, isThanked: false, error: "" });
+        this.state = useState({
+            isOpen: false,
+            isReport: false,
+            isBusy: false,
+            isThanked: false,
+            error: "",
+        });
         this.form = useState({ reason: "", text: "", share: false });
     }
 
     get value() {
         return this.props.rating?.value;
+    }
+
+    get formLabel() {
+        return this.state.isReport ? _t("Report this answer") : _t("Details of your rating");
     }
 
     get buttons() {
@@ -65,24 +84,29 @@ export class Rating extends Component {
     }
 
     toggle() {
-        this.show(!this.state.isOpen);
+        this.show(this.state.isReport || !this.state.isOpen);
     }
 
-    show(isOpen) {
-        this.state.isOpen = isOpen;
+    toggleReport() {
+        this.show(!this.state.isReport, true);
+    }
+
+    show(isOpen, isReport = false) {
+        Object.assign(this.state, { isOpen, isReport: isOpen && isReport });
         const { reason, text = "", share = false } = this.props.rating || {};
         Object.assign(this.form, { reason: reason || "", text, share });
     }
 
     /** The keyboard goes on where the form was opened. */
     close() {
-        this.state.isOpen = false;
-        this.details.el.focus();
+        this.opener = this.state.isReport ? this.reportButton : this.details;
+        this.show(false);
     }
 
     async send() {
         const { reason, text, share } = this.form;
-        if (await this.rate({ value: "bad", reason: reason || null, text, share })) {
+        const report = this.state.isReport ? { report: true } : {};
+        if (await this.rate({ value: "bad", reason: reason || null, text, share, ...report })) {
             this.state.isThanked = true;
             this.close();
         }

@@ -1,4 +1,4 @@
-import { click, edit, expect, test } from "@odoo/hoot";
+import { click, edit, expect, select, test } from "@odoo/hoot";
 import { animationFrame } from "@odoo/hoot-mock";
 import { Component, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
@@ -23,7 +23,13 @@ async function mountRating(server) {
             if (server.error) {
                 throw server.error;
             }
-            this.state.rating = values && { text: "", share: false, reply: "", ...values };
+            this.state.rating = values && {
+                text: "",
+                share: false,
+                reply: "",
+                reported: Boolean(values.report),
+                ...values,
+            };
         }
     }
     await mountWithCleanup(Answer);
@@ -75,4 +81,23 @@ test("what an administrator has read and said stands below", async () => {
     await mountRating({ rating: { ...rating, seen_at: "2026-01-02T03:04:05Z", reply: "Soon." } });
     expect(".o_ai_chat_rating_reply").toHaveText(/Soon\./);
     expect(".o_ai_chat_rating_seen").toHaveCount(1);
+});
+
+test("an answer is reported with a reason, once", async () => {
+    await mountRating({});
+    await click(".o_ai_chat_rating_report");
+    await animationFrame();
+    expect("form").toHaveAttribute("aria-label", "Report this answer");
+    expect("select").toHaveAttribute("required");
+    await click("select");
+    await select("harmful");
+    await click("button[type='submit']");
+    await animationFrame();
+    const said = { value: "bad", reason: "harmful", text: "", share: false, report: true };
+    expect.verifySteps([said]);
+    await animationFrame();
+    expect("form").toHaveCount(0);
+    expect(".o_ai_chat_rating_reported").toHaveText("Reported");
+    expect(".o_ai_chat_rating_report").toHaveCount(0);
+    expect(".o_ai_chat_rating_details").toBeFocused();
 });
