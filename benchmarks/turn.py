@@ -1,5 +1,7 @@
 """What a turn costs, measured over HTTP on real processes: ``make bench``, or ``ARGS='streams'`` for one part.
 
+``ARGS='versions 10000'`` compares as many turns with versions as without.
+
 Every figure stands beside an idle server or the bare library in the same run, because a machine is fast or
 slow, and busy, in ways that only a comparison shows. All figures are medians unless they say otherwise.
 """
@@ -13,12 +15,25 @@ from functools import partial
 from services.testing.scripted_llm import Reply
 
 from . import turn_bytes, turn_processes, turn_streams
-from .bed import PAUSE, ROUNDS, TIME, Person, deployment, median_of, page, wait_for
+from .bed import (
+    PAUSE,
+    ROUNDS,
+    TIME,
+    TURN_TABLE,
+    Person,
+    deployment,
+    median_of,
+    page,
+    took,
+    wait_for,
+)
 from .figures import ms, none_of, row, run
 from .soak import shares
 
 WAITING = 50  # chats that wait for their model
 WORDS = 4000  # of an answer that is stopped
+PAIRS = 200  # of turns with and without a version
+CHAT = 50  # pairs of one conversation
 
 
 def latencies(odoo, llm):
@@ -94,6 +109,40 @@ def pages_while_chats_wait(odoo, llm):
     llm.answer = lambda _body: Reply("Hello.")
 
 
+def versions(odoo, llm, pairs=None):
+    """Question → end, where the assistant has a version and where it has none, by turns."""
+    pairs = pairs or PAIRS
+    llm.answer = lambda _body: Reply("Hello.")
+    count = f"SELECT COUNT(version_id) || ' ' || COUNT(*) FROM {TURN_TABLE}"
+    answered(Person(odoo))
+    before = [int(number) for number in odoo.sql(count).split()]
+    seconds = {True: [], False: []}
+    for pair in range(pairs):
+        if pair % CHAT == 0:
+            person = Person(odoo)
+        for has_version in (True, False) if pair % 2 else (False, True):
+            odoo.sql(PUT_VERSIONS if has_version else "UPDATE ai_assistant SET version_id = NULL")
+            seconds[has_version].append(took(partial(answered, person)))
+    odoo.sql(PUT_VERSIONS)
+    with_one, without = (statistics.median(seconds[kind]) for kind in (True, False))
+    row(f"{pairs} turns with a version", ms(with_one), f"without {ms(without)}")
+    row("ratio", f"{with_one / without:.3f}", "", "≤ 1.02")
+    after = [int(number) for number in odoo.sql(count).split()]
+    named, asked = (now - then for now, then in zip(after, before, strict=True))
+    none_of(turns_without_their_version=pairs - named, turns_lost=2 * pairs - asked)
+
+
+def answered(person):
+    """Ask, and wait for the end."""
+    list(person.events(person.ask()))
+
+
+PUT_VERSIONS = """
+    UPDATE ai_assistant SET version_id = (
+        SELECT MAX(id) FROM woow_paas_platform_assistant_version
+         WHERE assistant_id = ai_assistant.id
+    )
+"""
 PARTS = {
     "memory": turn_processes.memory,
     "latencies": latencies,
@@ -101,11 +150,16 @@ PARTS = {
     "streams": turn_streams.streams,
     "runners": turn_processes.runners,
     "bytes": turn_bytes.left,
+    "versions": versions,
     "shares": shares.shares,
 }
 
 
 def main(chosen):
+    parts = dict(PARTS)
+    if numbers := [name for name in chosen if name.isdigit()]:
+        parts["versions"] = partial(versions, pairs=int(numbers[0]))
+        chosen = [name for name in chosen if name not in numbers]
     if unknown := set(chosen) - set(PARTS):
         sys.exit(f"No such part: {', '.join(sorted(unknown))}. There are {', '.join(PARTS)}.")
     with deployment() as (llm, new_odoo):
@@ -120,7 +174,7 @@ def main(chosen):
             if name == "shares":  # which are the defaults
                 operator = {}
             with new_odoo(name, operator) as odoo:
-                PARTS[name](odoo, llm)
+                parts[name](odoo, llm)
 
         failed = run({name: partial(measure, name) for name in chosen or PARTS})
     if failed:

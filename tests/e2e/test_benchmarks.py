@@ -27,7 +27,7 @@ from benchmarks.soak import shares
 from services.testing.scripted_llm import Reply
 
 SMALL = {
-    turn: {"ROUNDS": 2, "PAUSE": 0, "WAITING": 3, "WORDS": 400},
+    turn: {"ROUNDS": 2, "PAUSE": 0, "WAITING": 3, "WORDS": 400, "PAIRS": 2},
     bed: {"ROUNDS": 2},
     turn_streams: {"STREAMS": 6, "OF_ONE": 4, "SECONDS": 2.0},
     turn_bytes: {"PEOPLE": 2, "TURNS": 1, "ANSWER": "word " * 20},
