@@ -29,6 +29,7 @@ from . import test_discuss
 from . import test_discuss_cards
 from . import test_discuss_files
 from . import test_documents
+from . import test_drafts
 from . import test_engine_loading
 from . import test_entrances
 from . import test_error_sentences

@@ -58,11 +58,13 @@ class ConfigurationTransfer(models.TransientModel):
         """Records of the file, by model."""
         env = self.env
         everything = not assistants
-        assistants = assistants or env["ai.assistant"].search([])
+        assistants = (assistants or env["ai.assistant"].search([("active", "=", True)])).filtered(
+            lambda assistant: not (assistant.draft_of_id or assistant.cloud_service_id)
+        )
         providers = assistants.config_id
         servers = assistants.mcp_server_ids
         if everything:
-            providers |= env["ai.config"].search([])
+            providers |= env["ai.config"].search([("active", "=", True)])
             servers |= env["woow_paas_platform.mcp_server"].search([("scope", "=", "system")])
         providers |= providers.fallback_id
         # The operator's file has the servers that it defines, and those of its templates.
@@ -228,10 +230,10 @@ class ConfigurationTransfer(models.TransientModel):
         return name
 
     def _difference(self, step):
-        Model = self.env[SECTIONS[step.section]]
-        now = step.record._exchange_data() if step.record else {}
         if not step.changed:
             return ""
+        Model = self.env[SECTIONS[step.section]]
+        now = step.record._exchange_data() if step.record else {}
         told = []
         for name in step.changed:
             was = Model._exchange_words(name, now[name]) if name in now else ""

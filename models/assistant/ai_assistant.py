@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 from odoo import SUPERUSER_ID, api, fields, models
-from odoo.exceptions import AccessError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Command
 
 from ...services import const, text
@@ -190,7 +190,6 @@ class AiAssistant(models.Model):
     )
     responsible_id = fields.Many2one(
         "res.users",
-        "Responsible",
         domain=lambda self: [
             ("all_group_ids", "in", self.env.ref("woow_paas_platform.group_admin").ids)
         ],
@@ -206,6 +205,45 @@ class AiAssistant(models.Model):
         groups="woow_paas_platform.group_admin",
         help="Shown in the list of versions. Saving a change makes a new version.",
     )
+    draft_of_id = fields.Many2one(
+        "ai.assistant",
+        readonly=True,
+        copy=False,
+        ondelete="cascade",
+        index="btree_not_null",
+        help="The assistant that this draft changes once it is published.",
+    )
+    draft_ids = fields.One2many(
+        "ai.assistant", "draft_of_id", "Drafts", readonly=True, context={"active_test": False}
+    )
+    draft_note = fields.Char(
+        "Reason for the Changes",
+        copy=False,
+        groups="woow_paas_platform.group_admin",
+        help="Shown in the list of versions once the draft is published.",
+    )
+    draft_version_id = fields.Many2one(
+        "woow_paas_platform.assistant_version",
+        "Draft of Version",
+        readonly=True,
+        copy=False,
+        ondelete="set null",
+        groups="woow_paas_platform.group_admin",
+    )
+    draft_sentence = fields.Char(
+        "State",
+        compute="_compute_draft_sentence",
+        groups="woow_paas_platform.group_admin",
+        exportable=False,
+    )
+    draft_difference = fields.Html(
+        "Unpublished Changes",
+        compute="_compute_draft_difference",
+        sanitize=False,
+        groups="woow_paas_platform.group_admin",
+        help="Differences of the draft from what is published.",
+    )
+    is_read_only = fields.Boolean(compute="_compute_is_read_only")
     tool_count = fields.Integer("Tools", compute="_compute_tool_count", compute_sudo=True)
     turn_count = fields.Integer(
         "Questions", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
@@ -217,6 +255,13 @@ class AiAssistant(models.Model):
     _max_rounds_range = models.Constraint(
         "CHECK (max_rounds BETWEEN 0 AND 50)",
         "The number of rounds must be between 0 and 50.",
+    )
+    _draft_is_off = models.Constraint(
+        "CHECK (draft_of_id IS NULL OR active IS NOT TRUE)",
+        "Nobody can use a draft. Publish it.",
+    )
+    _draft_once = models.UniqueIndex(
+        "(draft_of_id) WHERE draft_of_id IS NOT NULL", "There is a draft of this assistant already."
     )
     _definition_tokens_range = models.Constraint(
         "CHECK (definition_tokens >= 500)",
@@ -259,7 +304,7 @@ class AiAssistant(models.Model):
     @api.depends(*PUBLISHED)
     def _compute_version_id(self):
         """Keep it until the transaction ends: the ORM knows whose state a change belongs to, whatever was written."""
-        saved = self.filtered("id")
+        saved = self.filtered(lambda assistant: assistant.id and not assistant.draft_of_id)
         self.env["woow_paas_platform.assistant_version"]._publish_later(saved)
         for assistant in self:
             assistant.version_id = assistant._origin.version_id
@@ -361,14 +406,129 @@ class AiAssistant(models.Model):
     def write(self, vals):
         result = super().write(vals)
         # sudo: res.partner - the assistant's own contact follows its name and its company
-        for assistant in self.sudo():
+        for assistant in self.sudo().filtered(lambda one: not one.draft_of_id):
             if "name" in vals:
                 assistant.partner_id.name = assistant.name
             if "company_id" in vals:
                 assistant.partner_id.company_id = assistant.company_id
         if "image" in vals:
-            self._show_face()
+            self.filtered(lambda one: not one.draft_of_id)._show_face()
         return result
+
+    @api.depends("name", "draft_of_id")
+    @api.depends_context("lang")
+    def _compute_display_name(self):
+        result = super()._compute_display_name()
+        for assistant in self.filtered("draft_of_id"):
+            assistant.display_name = self.env._("%(name)s (draft)", name=assistant.name)
+        return result
+
+    # ------------------------------------------------------------ drafts
+
+    # A draft is an assistant of its own, which nobody can use: its form, its checks and its content are those of any
+    # other. What is published changes only by `action_publish`, a restored version or an import, see
+    # `AssistantVersion._check_drafts`.
+
+    def _has_drafts(self):
+        """True if changes of the assistant are published by hand; a service's owner saves at once."""
+        return not self.cloud_service_id and limits.is_on(self.env, "drafts")
+
+    def _compute_is_read_only(self):
+        for assistant in self:
+            is_published = bool(assistant.id) and not assistant.draft_of_id
+            assistant.is_read_only = is_published and assistant._has_drafts()
+
+    @api.depends("draft_of_id", "draft_ids", "version_id", "draft_of_id.version_id")
+    @api.depends_context("lang")
+    def _compute_draft_sentence(self):
+        for assistant in self:
+            assistant.draft_sentence = " ".join(assistant._said_of_draft())
+
+    def _said_of_draft(self):
+        _, begun, published = self.env._, self.draft_version_id, self.draft_of_id.version_id
+        if self.draft_of_id:
+            yield _(
+                "This is a draft. Until it is published, users get version %(number)s.",
+                number=published.number,
+            )
+            if begun != published:
+                yield _(
+                    "It began as version %(number)s: publishing it takes back what was published since.",
+                    number=begun.number,
+                )
+        elif self.is_read_only:
+            yield _(
+                "Users get this version, %(number)s. To change it, edit its draft.",
+                number=self.version_id.number,
+            )
+            if self.draft_ids:
+                yield _("There is a draft.")
+
+    @api.depends("draft_of_id", *PUBLISHED)
+    @api.depends_context("lang")
+    def _compute_draft_difference(self):
+        Version = self.env["woow_paas_platform.assistant_version"]
+        for draft in self:
+            # sudo: ai.assistant - shown to administrators, who read both
+            changed = draft.sudo()._origin
+            published = changed.draft_of_id
+            draft.draft_difference = bool(published) and Version._difference_of(
+                Version._content_of(published), Version._content_of(changed)
+            )
+
+    def action_edit_draft(self):
+        """Open the draft, which begins as what is published."""
+        self.ensure_one()
+        self.check_access("write")
+        if self.cloud_service_id or self.draft_of_id:
+            raise UserError(self.env._("This assistant has no drafts."))
+        return (self.draft_ids or self._begin_draft()).get_formview_action()
+
+    def _begin_draft(self):
+        # sudo: ai.assistant - a copy of what an administrator reads and writes, with the actions that others released
+        published = self.sudo()
+        Version = published.env["woow_paas_platform.assistant_version"]
+        draft = published.create(
+            {
+                "name": published.with_context(lang="en_US").name,
+                "active": False,
+                "draft_of_id": published.id,
+                "draft_version_id": published.version_id.id,
+                "partner_id": published.partner_id.id,
+                "company_id": published.company_id.id,
+                "config_id": published.config_id.id,
+            }
+        )
+        Version._write_content(draft, Version._content_of(published), "")
+        return draft.with_env(self.env)
+
+    def action_publish(self):
+        """Give the published assistant the state of its draft, which is gone then."""
+        self.ensure_one()
+        self.check_access("write")
+        published = self.draft_of_id
+        if not published:
+            raise UserError(self.env._("This is not a draft."))
+        Version = self.env["woow_paas_platform.assistant_version"]
+        # sudo: ai.assistant - read as versions read it, and written as the person
+        content = Version._content_of(self.sudo())
+        if left_out := Version._write_content(published, content, self.draft_note or ""):
+            raise UserError(
+                self.env._(
+                    "The draft cannot be published by you as it is. It differs in: %(names)s.",
+                    names=", ".join(left_out),
+                )
+            )
+        self.unlink()
+        return published.get_formview_action()
+
+    def action_discard_draft(self):
+        self.ensure_one()
+        published = self.draft_of_id
+        if not published:
+            raise UserError(self.env._("This is not a draft."))
+        self.unlink()
+        return published.get_formview_action()
 
     def action_chat(self):
         """Open the chat with a new conversation of this assistant."""
@@ -1013,6 +1173,13 @@ class AiAssistant(models.Model):
             lines = self[name].sorted(lambda line: (line.sequence, line.id))
             data[name] = [{one: value_of(line, one) for one in names} for line in lines]
         return data
+
+    @api.model
+    def _exchange_find(self, key):
+        """Assistants of cloud services belong to one database."""
+        # sudo: only whose it is; the caller's access is checked before anything is shown or written
+        known = super()._exchange_find(key).sudo()
+        return known.filtered(lambda one: not one.cloud_service_id).sudo(False)
 
     def _exchange_fit(self, entry, coming):
         entry, notes = super()._exchange_fit(entry, coming)

@@ -1,6 +1,6 @@
 from markupsafe import Markup
 from odoo import api, fields, models
-from odoo.exceptions import AccessError
+from odoo.exceptions import AccessError, UserError
 from odoo.fields import Command
 
 from ...services.catalog.address import without_secrets
@@ -74,6 +74,7 @@ HTML = {  # with a sign for those who see no colours, too
     difference.LEFT_OUT: Markup("<div class='border-start border-3 ps-2'>… %s</div>"),
 }
 WAITING = "woow_paas_platform.assistant_version"
+BY_HAND = "woow_paas_platform.assistant_version.by_hand"
 
 
 def rendered(changes):
@@ -134,12 +135,8 @@ class AssistantVersion(models.Model):
 
     @api.depends_context("lang")
     def _compute_difference(self):
-        fields_of = self.env["ai.assistant"]._fields
         for version in self:
-            version.difference = rendered(
-                (fields_of[name]._description_string(self.env), found)
-                for name, found in version._changes()
-            )
+            version.difference = self._difference_of(version._before().content, version.content)
 
     def write(self, vals):
         if vals:
@@ -208,7 +205,8 @@ class AssistantVersion(models.Model):
         waiting = self.env.cr.precommit.data.pop(WAITING, {})
         # One transaction after the other, for numbers without gaps; the second one is repeated by Odoo.
         self.env.cr.execute(
-            "SELECT id FROM ai_assistant WHERE id IN %s ORDER BY id FOR NO KEY UPDATE",
+            "SELECT id FROM ai_assistant WHERE id IN %s AND draft_of_id IS NULL"
+            " ORDER BY id FOR NO KEY UPDATE",
             [tuple(waiting)],
         )
         ids = [row[0] for row in self.env.cr.fetchall()]
@@ -219,6 +217,7 @@ class AssistantVersion(models.Model):
             content = self._content_of(assistant)
             digest = difference.digest(content)
             if digest != latest.content_digest:
+                versions._check_drafts(assistant, latest.content, content)
                 latest = versions.create(
                     {
                         "assistant_id": assistant.id,
@@ -230,6 +229,52 @@ class AssistantVersion(models.Model):
                 )
             if assistant.version_id != latest:
                 assistant.version_id = latest
+
+    def _check_drafts(self, assistant, before, now):
+        """Refuse changes of what people use by anything but a publication, where drafts are on.
+
+        What follows from elsewhere does: settings of its provider, and what is deleted.
+
+        :raises UserError: the change was made on the assistant itself
+        """
+        by_hand = self.env.cr.precommit.data.get(BY_HAND, ())
+        if not before or assistant.id in by_hand or not assistant._has_drafts():
+            return
+        was, will = self._decided(before), self._decided(now)
+        names = was.keys() & will.keys()
+        if any(
+            difference.without_names(was[name]) != difference.without_names(will[name])
+            for name in names
+        ):
+            raise UserError(
+                self.env._(
+                    "Drafts are on: change the draft of “%(name)s”, and publish it.",
+                    name=assistant.name,
+                )
+            )
+
+    def _decided(self, content):
+        """The content without what changes by itself: settings of the provider, and references to what is gone."""
+
+        def here(model, lines):
+            existing = set(self.env[model].browse(one["id"] for one in lines).exists().ids)
+            return [one for one in lines if one["id"] in existing]
+
+        content = dict(content)
+        content["config_id"] = {"id": content["config_id"]["id"]}
+        for name in LINKS:
+            content[name] = here(self.env["ai.assistant"]._fields[name].comodel_name, content[name])
+        tools = here(
+            "woow_paas_platform.mcp_tool", [r["tool_id"] for r in content["approval_rule_ids"]]
+        )
+        content["approval_rule_ids"] = [
+            rule for rule in content["approval_rule_ids"] if rule["tool_id"] in tools
+        ]
+        content["record_access_ids"] = [
+            {**line, "action_ids": here("ir.actions.server", line["action_ids"])}
+            for line in content["record_access_ids"]
+        ]
+        return content
 
     # ------------------------------------------------------------ content
 
@@ -273,10 +318,23 @@ class AssistantVersion(models.Model):
         :param shown: returns the part of a content that is compared
         """
         before, content = (shown(one) for one in (self._before().content or {}, self.content))
+        return self._compared(before, content)
+
+    @api.model
+    def _compared(self, before, content):
         for name in STATE:
             was, now = (self._in_words(name, one.get(name)) for one in (before, content))
             if found := difference.lines(was, now):
                 yield name, found
+
+    @api.model
+    def _difference_of(self, before, now):
+        """Difference of two contents as HTML, field by field."""
+        fields_of = self.env["ai.assistant"]._fields
+        return rendered(
+            (fields_of[name]._description_string(self.env), found)
+            for name, found in self._compared(before or {}, now)
+        )
 
     def _before(self):
         """The version before, empty for the first one."""
@@ -334,6 +392,7 @@ class AssistantVersion(models.Model):
         :param content: as `_content_of`
         :return: names of what is left out
         """
+        self.env.cr.precommit.data.setdefault(BY_HAND, set()).add(assistant.id)
         # sudo: ai.assistant - compared with what the person may write, and written as the person
         now = self._content_of(assistant.sudo())
         differing = {
@@ -387,15 +446,15 @@ class AssistantVersion(models.Model):
                 left_out.append(model)
                 continue
             values = {**values, "sequence": sequence}
-            actions = values.pop("action_ids")
+            actions, line = values.pop("action_ids"), lines.pop(model, Access)
             if may_release:
                 Action = self.env["ir.actions.server"]
                 existing = set(Action.browse(one["id"] for one in actions).exists().ids)
                 values["action_ids"] = [Command.set(sorted(existing))]
                 left_out += [one["name"] for one in actions if one["id"] not in existing]
-            else:
-                left_out += [one["name"] for one in actions]
-            line = lines.pop(model, None)
+            # sudo: ir.actions.server - only which ones are released, for those who may not change it
+            elif {one["id"] for one in actions} != set(line.sudo().action_ids.ids):
+                left_out += [one["name"] for one in actions] or [model]
             commands.append(Command.update(line.id, values) if line else Command.create(values))
         return [*(Command.delete(line.id) for line in lines.values()), *commands]
 

@@ -156,6 +156,12 @@ class ResConfigSettings(models.TransientModel):
         help="Tools of all servers are offered only after a review.",
     )
 
+    woow_drafts = fields.Boolean(
+        "Drafts",
+        config_parameter=f"{limits.PREFIX}drafts",
+        help="Changes of assistants go into a draft until it is published.",
+    )
+
     @api.depends_context("uid")
     def _compute_woow_file_problem(self):
         self.woow_file_problem = server_files.error()

@@ -997,7 +997,7 @@ class McpServer(models.Model):
 
     def _exchange_write(self, entry, changed):
         columns = [name for name in changed if name in VERSIONED]
-        super()._exchange_write(entry, [name for name in columns if name != "url"])
+        result = super()._exchange_write(entry, [name for name in columns if name != "url"])
         if "url" in columns and not mcp_json.has_placeholder(entry["url"]):
             self.url = entry["url"]
         off, policies = set(entry["tools_off"]), entry["tools_policy"]
@@ -1008,6 +1008,7 @@ class McpServer(models.Model):
                 tool.active = name not in off
             if tool.approval_policy != policies.get(name, "default"):
                 tool.approval_policy = policies.get(name, "default")
+        return result
 
     @api.model
     def _exchange_label(self, name):
