@@ -19,6 +19,8 @@ class Refusal(UserError):
         super().__init__(message)
         self.code = code or type(self).code
         self.details = details
+        # Odoo's client shows the sentence of a class that it knows; programs over RPC read the code.
+        self.context = {"exception_class": "odoo.exceptions.UserError", "code": self.code}
 
 
 class InvalidArguments(Refusal):
