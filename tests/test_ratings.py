@@ -156,7 +156,9 @@ class TestRatings(TurnByHandCase):
             self.assistant.responsible_id = self.internal
         self.assistant.responsible_id = self.admin
         self.admin.group_ids = self.env.ref("base.group_user")
-        self.assertNotIn(self.admin, self.assistant.sudo()._responsible_users())
+        self._answer()
+        self._rate(**BAD, report=True)
+        self.assertNotIn(self.admin, self._told())
 
     def test_one_person_reports_so_many_answers_a_day(self):
         self._answer()
