@@ -75,6 +75,7 @@
         "views/res_config_settings_views.xml",
         "views/approval_views.xml",
         "views/oauth_views.xml",
+        "views/gateway_views.xml",
         "views/menus.xml",
         "views/oauth_templates.xml",
         "views/portal_templates.xml",

@@ -1,5 +1,7 @@
 """Personal keys for system servers; keys and connected clients of the person's own for `/mcp`."""
 
+from dataclasses import replace
+
 from odoo import http
 from odoo.http import request
 
@@ -49,12 +51,17 @@ class ConnectionController(http.Controller):
 
     @http.route("/api/mcp/keys", **READ)
     def keys(self):
-        """The caller's connected MCP clients and keys for them, with the address at which they reach Odoo."""
+        """The caller's connected MCP clients and keys for them, with the addresses at which they reach Odoo."""
+        addresses = request.env["ir.http"]._woow_addresses()
         return {
             "clients": request.env[GRANT]._own()._data(),
             "keys": request.env.user._woow_mcp_keys(),
             "days": [*KEY_DAYS],
-            "url": request.env["ir.http"]._woow_addresses().resource,
+            "url": addresses.resource,
+            "gateways": [
+                {"name": one.name, "url": replace(addresses, gateway=one.code).resource}
+                for one in request.env["woow_paas_platform.gateway"]._of_caller()
+            ],
         }
 
     @http.route("/api/mcp/keys", methods=["POST"], **ROUTE)

@@ -199,7 +199,12 @@ class RequestedCall:
         call = ToolCall(
             id=_new_id(), alias=tool.name, round=0, tool=tool.spec, arguments=self.arguments
         )
-        self.direct = direct_call.Direct(call, RECORDS_TIMEOUT, {**self.values, "records": "read"})
+        self.direct = direct_call.Direct(
+            call,
+            RECORDS_TIMEOUT,
+            {**self.values, "records": "read"},
+            company_ids=tuple(request.env.context.get("allowed_company_ids", ())),
+        )
 
     def wrong_arguments(self):
         """An error if the tool does not take the arguments; the audit row of the refusal is written."""

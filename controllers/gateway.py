@@ -8,6 +8,7 @@ from odoo.http import Response, request
 from odoo.tools import config
 
 from ..models.approval.callable_mixin import APPROVAL_REQUIRED
+from ..models.assistant.gateway import READING
 from ..runtime import process
 from ..runtime.web import api_error, client_listen, client_reads, client_tasks, direct_call
 from ..runtime.web.api_error import ApiError
@@ -22,7 +23,6 @@ from ..services.gateway.host import Failure, Unknown, UnknownState, UnknownTool
 from ..services.gateway.questions import Asked
 from ..services.llm.transcript import DIFFERS
 from ..services.oauth_server import const as oauth
-from ..services.records import catalog
 from ..services.specs import CallResult, Executed
 from ..services.turn import names
 from ..tools import sentences
@@ -30,21 +30,23 @@ from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
 
 ROUTE = {"type": "woow_mcp", "auth": "woow_mcp"}
-READING = {tool.name: tool for tool in catalog.OF_CLIENTS}
+GATEWAY = "woow_paas_platform.gateway"
+PATHS = ["/mcp", "/mcp/<string:gateway>"]
 
 
 class GatewayController(http.Controller):
-    @http.route("/mcp", methods=["POST"], **ROUTE)
-    def post(self):
+    @http.route(PATHS, methods=["POST"], **ROUTE)
+    def post(self, gateway=None):
         """One JSON-RPC message, or a batch where its revision has them; the answer is JSON, of a long call a stream."""
+        gateway = _gateway_or_404(gateway)
         sent = request.httprequest
         headers = {name.lower(): value for name, value in sent.headers.items()}
         body = sent.get_data() if sent.content_length else b""
         scopes = getattr(request, "woow_scopes", oauth.SCOPES)  # a key has all
-        host = _Host(request.env)
+        host = _Host(request.env, gateway)
         exchange = server.exchange(body, headers, host, scopes)
         if exchange.subscription:
-            return _listening(exchange.subscription)
+            return _listening(exchange.subscription, gateway)
         if not exchange.calls:
             return _response(exchange.reply(()))
 
@@ -81,24 +83,25 @@ class GatewayController(http.Controller):
             )
         return direct_call.respond_all(request.env, directs, work, fail)
 
-    @http.route("/mcp", methods=["GET", "DELETE"], **ROUTE)
-    def other(self):
+    @http.route(PATHS, methods=["GET", "DELETE"], **ROUTE)
+    def other(self, gateway=None):
         """The stream of a legacy client, where one can be kept open, or one that it resumes; no session is ended."""
+        gateway = _gateway_or_404(gateway)
         sent = request.httprequest
         if sent.method == "GET" and stream.TYPE in sent.headers.get("Accept", ""):
             if event_id := sent.headers.get("Last-Event-ID"):
-                return _resumed(stream.resumed(event_id))
+                return _resumed(stream.resumed(event_id), gateway)
             if process.is_evented():
-                return _listening(stream.Subscription(None))
+                return _listening(stream.Subscription(None), gateway)
         said = jsonrpc.error(None, "Send requests as POST.", jsonrpc.INVALID_REQUEST)
         return request.make_json_response(said, headers=[("Allow", "POST")], status=405)
 
 
-def _resumed(call_id):
+def _resumed(call_id, gateway):
     """Answer to a call whose stream has lost its line: at once, or later where that holds no worker."""
     env = request.env
     row = env[CALL]._task_of_client(call_id, _client_name())
-    if not row or not row.task.get("resumes"):
+    if not row or row.gateway_id != gateway or not row.task.get("resumes"):
         said = env._("There is no stream to resume, or its result is no longer kept.")
         return _response(server.Reply(404, jsonrpc.error(None, said, jsonrpc.INVALID_REQUEST)))
     lifetime = 0.0
@@ -111,48 +114,63 @@ def _resumed(call_id):
     return Response(body, headers=STREAM, direct_passthrough=True)
 
 
-def _listening(subscription):
+def _gateway_or_404(code):
+    """The gateway of an address; nobody learns whether one is there that is not the caller's.
+
+    :return: with sudo, empty for the caller's personal one
+    """
+    gateways = request.env[GATEWAY]
+    if code is None:
+        return gateways
+    if not (found := gateways._of_caller(code)):
+        raise ApiError.not_found(request.env._("There is no such gateway, or it is not yours."))
+    return found
+
+
+def _reader(gateway):
+    return client_listen.Reader(
+        request.env.uid, gateway.id, tuple(request.env.context.get("allowed_company_ids", ()))
+    )
+
+
+def _listening(subscription, gateway):
     if not process.is_evented():
         error = server.misdirected()
         return _response(server.Reply(error.status, error.answer(subscription.id)))
     if client_listen.is_full(request.db, request.env.uid):
         raise ApiError.busy(request.env._("Too many streams are open. Try again in a moment."))
-    body = client_listen.listen(request.db, request.env.uid, subscription)
+    body = client_listen.listen(request.db, _reader(gateway), subscription)
     return Response(body, headers=STREAM, direct_passthrough=True)
 
 
 class _Host(ClientReads):
-    """The `services.gateway.host.Host` of the current user: what `POST /api/mcp/execute-tool` lets this user call.
+    """The `services.gateway.host.Host` of the current user: of what `POST /api/mcp/execute-tool` lets this user call,
+    the part that the gateway shows.
 
     :ivar server_keys: ``{call's id: server}`` of `services.gateway.uris.address`
     """
 
-    def __init__(self, env):
-        super().__init__(env)
+    def __init__(self, env, gateway):
+        super().__init__(env, gateway)
         self.server_keys = {}
         secret = tools.hmac(env(su=True), "woow_mcp_session", env.uid)  # of this database
         self.session_key = secret.encode()
+        self._begun = 0
         self.tells_changes = bool(config["workers"])
 
     @functools.cached_property
     def of_records(self):
         """Tools that read Odoo's records, by name, if an assistant lets clients do that."""
-        return READING if self.env["ai.assistant"]._record_access_of_client() else {}
+        return READING if self.gateway._record_access() else {}
 
     def tools(self):
-        """Hints of a server that nobody trusts stay here: a client would take them for those of this Odoo."""
-        offered = self.env["ai.assistant"]._tools_of_client()
-        trusted = {tool.id for tool in offered if tool.server_id.trust_level != "none"}
-        specs = [
-            spec if spec.id in trusted else replace(spec, annotations={})
-            for spec in offered._tool_specs()
-        ]
-        return [*specs, *(tool.spec for tool in self.of_records.values())]
+        return self.gateway._list()
 
     def call(self, name, arguments, answer, check):
         try:
             check_mcp_is_on()
-            requested = RequestedCall(name, text.storable(arguments), _client())
+            self.gateway._check_rate(self._begun)
+            requested = RequestedCall(name, text.storable(arguments), self._columns())
             if name in READING and name in self.of_records:
                 requested.read_records(READING[name])
                 instead = requested.wrong_arguments()
@@ -167,6 +185,7 @@ class _Host(ClientReads):
             return instead
         if instead:
             return _failed(instead)
+        self._begun += 1
         if requested.tool:
             self.server_keys[requested.direct.call.id] = self._server_key(requested.tool)
         return requested.direct
@@ -178,8 +197,10 @@ class _Host(ClientReads):
         """
         asked = None
         if answer and answer.state:
-            asked = self.env[CALL]._asked_about(
-                answer.state, requested.tool, requested.arguments, _client_name()
+            asked = self._here(
+                self.env[CALL]._asked_about(
+                    answer.state, requested.tool, requested.arguments, _client_name()
+                )
             )
             if not asked:
                 raise UnknownState
@@ -235,12 +256,12 @@ class _Host(ClientReads):
     # ------------------------------------------------------------ tasks
 
     def answer(self, key, result):
-        row = self.env[CALL]._of_client(key.rpartition(".")[0], _client_name())
+        row = self._here(self.env[CALL]._of_client(key.rpartition(".")[0], _client_name()))
         if not row or not row._take_for_client(key, text.storable(result)):
             raise Unknown
 
     def as_task(self, question):
-        row = self.env[CALL]._of_client(question.state, _client_name())
+        row = self._here(self.env[CALL]._of_client(question.state, _client_name()))
         made = row and row._make_task(self._server_key(row.tool_id))
         return row._as_task() if made else None
 
@@ -261,7 +282,7 @@ class _Host(ClientReads):
         self._task_row(task_id)._cancel_for_client()
 
     def _task_row(self, task_id):
-        row = self.env[CALL]._task_of_client(task_id, _client_name())
+        row = self._here(self.env[CALL]._task_of_client(task_id, _client_name()))
         if not row:
             raise Unknown
         return row
@@ -270,7 +291,7 @@ class _Host(ClientReads):
         """Begin the call of a task, or what is left of it, unless it may not be made any more."""
         tool = row.tool_id.with_env(self.env)
         alias = next((alias for alias, known in self._by_alias.items() if known == tool), "")
-        requested = RequestedCall(alias, row.arguments or {}, _client())
+        requested = RequestedCall(alias, row.arguments or {}, self._columns())
         try:
             check_mcp_is_on()
             if not alias or row.definition not in (False, tool._pinned()):
@@ -294,6 +315,14 @@ class _Host(ClientReads):
         server = tool.server_id
         return names.server_key(server._unambiguous_names()[server])
 
+    def _here(self, rows):
+        """The rows of this gateway: another one may show less."""
+        return rows.filtered(lambda row: row.gateway_id == self.gateway)
+
+    def _columns(self):
+        """Columns of an audit row that say through which gateway which client has asked, as far as a sign-in tells."""
+        return {"client_name": _client_name(), "gateway_id": self.gateway.id}
+
     def _tool(self, alias):
         tool = self._by_alias.get(alias)
         if not tool or tool._never_run_for_caller():
@@ -303,8 +332,7 @@ class _Host(ClientReads):
     @functools.cached_property
     def _by_alias(self):
         """Tools before those are left out that never run, which is looked up for the one that is called."""
-        tools = self.env["ai.assistant"]._tools_of_caller()
-        return {alias: tool for tool, alias in tools._aliases().items()}
+        return {alias: tool for tool, alias in self.gateway._tools()._aliases().items()}
 
 
 def _result(executed, server):
@@ -320,11 +348,6 @@ def _result(executed, server):
 
 def _failed(error):
     return results.failed(error.description, error.error_code)
-
-
-def _client():
-    """Columns of an audit row that say which client has asked, as far as a sign-in tells."""
-    return {"client_name": _client_name()}
 
 
 def _client_name():

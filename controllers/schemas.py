@@ -444,6 +444,7 @@ SCHEMAS = {
                     {
                         "id": INT,
                         "name": {**TEXT, "description": "The client has chosen it itself"},
+                        "gateway": {**TEXT, "description": "Name, empty for the address `url`"},
                         "place": {**TEXT, "description": "Host, or scheme of an app"},
                         "can_call": {**BOOL, "description": "False: it only lists the tools"},
                         "can_ask": {**BOOL, "description": "It may ask assistants"},
@@ -458,6 +459,10 @@ SCHEMAS = {
             ),
             "days": {**_list(INT), "description": "How long a new key may be valid"},
             "url": {**TEXT, "description": "Address of this Odoo for MCP clients"},
+            "gateways": {
+                **_list(_object({"name": TEXT, "url": TEXT})),
+                "description": "Further addresses, which show a part of it",
+            },
         }
     ),
     "NewClientKey": _object({"name": TEXT, "days": INT, "password": TEXT}),

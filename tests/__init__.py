@@ -37,6 +37,7 @@ from . import test_execute_api
 from . import test_flat_cost
 from . import test_fleet
 from . import test_gateway
+from . import test_gateways
 from . import test_health
 from . import test_hoot
 from . import test_light_pages

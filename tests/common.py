@@ -223,14 +223,15 @@ class ApiCase(HttpCase):
         self.env.flush_all()
         return key
 
-    def _rpc(self, key, method, params=None, **headers):
+    def _rpc(self, key, method, params=None, path="/mcp", **headers):
         """A request of a legacy MCP client.
 
+        :param path: of a gateway
         :return: (status, JSON or None)
         """
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         headers = {"Authorization": f"Bearer {key}", **headers}
-        return self._call("POST", "/mcp", message, headers)
+        return self._call("POST", path, message, headers)
 
     def _hold_against_document(self, method, path, status, data):
         """Every answer of the API is what its OpenAPI document says."""

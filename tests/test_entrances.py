@@ -31,6 +31,7 @@ WAITS = {
     "/api/mcp/execute-tools",
     "/api/mcp/tools/<int:tool_id>/try",
     "/mcp",  # tells it as the result of the call, see test_gateway
+    "/mcp/<string:gateway>",
     "/v1/chat/completions",  # see test_openai_api
     "/v1/responses",
     f"{CHAT}/attachments",
@@ -79,6 +80,7 @@ IMMEDIATE = {
     "/api/ai/sign-ins/<int:sign_in_id>",
     "/.well-known/oauth-authorization-server/woow/oauth",
     "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/oauth-protected-resource/mcp/<string:gateway>",
     "/api/mcp/batch",
     "/api/mcp/calls/<string:call_id>/decision",
     "/api/mcp/calls/waiting",
@@ -205,6 +207,8 @@ HERE = {
     ("cloud_service", "action_chat"),
     ("cloud_service", "action_view_conversations"),
     ("definition_review", "action_accept"),
+    ("gateway", "action_view_calls"),
+    ("gateway", "action_view_clients"),
     ("definition_review", "action_refuse"),
     ("ir.actions.report", "get_wkhtmltopdf_state"),
     ("lock", "action_lock"),
@@ -345,7 +349,7 @@ class TestEntrances(RecallData, AiHttpCase):
             f"{RETRIEVAL}/tool/proxy/<string:box_id>/tools/<path:tool_name>/call": {},
         }
         elsewhere = {path for path in WAITS if "/oauth/" in path or path.startswith("/v1/")}
-        elsewhere.add("/mcp")
+        elsewhere |= {"/mcp", "/mcp/<string:gateway>"}
         self.assertEqual(WAITS - bodies.keys(), elsewhere)
         self.plan.approval_policy = "auto"
         self.env.flush_all()

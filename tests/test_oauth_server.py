@@ -59,17 +59,20 @@ class OauthCase(GatewayCase):
     def _page(self, **more):
         return self._send("GET", f"{AUTHORIZE}?{urlencode(self._asked(**more))}")
 
-    def _decided(self, decision="allow", page=None, **more):
-        """The person presses a button of the page.
-
-        :return: parameters that the client gets
-        """
-        page = page or self._page(**more)
+    def _form(self, page):
+        """Hidden fields of the page's form."""
         self.assertEqual(page.status_code, 200, page.headers)
         (form,) = lxml.html.fromstring(page.content).xpath(f"//form[@action='{AUTHORIZE}']")
-        sent = {field.name: field.value for field in form.xpath(".//input[@type='hidden']")}
-        answer = self._send("POST", AUTHORIZE, data=sent | {"decision": decision})
-        return self._told(answer)
+        return {field.name: field.value for field in form.xpath(".//input[@type='hidden']")}
+
+    def _decided(self, decision="allow", page=None, chosen=(), **more):
+        """The person presses a button of the page.
+
+        :param chosen: fields that the person fills in
+        :return: parameters that the client gets
+        """
+        sent = self._form(page or self._page(**more)) | {"decision": decision} | dict(chosen)
+        return self._told(self._send("POST", AUTHORIZE, data=sent))
 
     def _told(self, answer):
         self.assertEqual(answer.status_code, 303, answer.text)

@@ -64,6 +64,7 @@ RIGHTS = {
     "configuration_transfer": (ADMIN, ADMIN, ADMIN, ADMIN),  # the admin's own
     "sign_in": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "shared_sign_in": (MANAGERS, NOBODY, NOBODY, MANAGERS),
+    "gateway": (ADMIN, ADMIN, ADMIN, ADMIN),
     "oauth_client": (ADMIN, NOBODY, NOBODY, ADMIN),
     "oauth_grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "sign_in_request": (NOBODY, NOBODY, NOBODY, NOBODY),
@@ -227,6 +228,7 @@ class TestPermissionsOnRecords(People, AiCase):
             "sign_in_request": cls._model("mcp_sign_in_request")._put(
                 cls.sign_in, cls.member.id, "state", {}
             ),
+            "gateway": cls._make("gateway", name="Sales"),
             "oauth_client": cls.oauth_client,
             "oauth_grant": cls.oauth_grant,
             "credential": cls.credential,

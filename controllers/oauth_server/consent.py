@@ -44,7 +44,7 @@ class OauthConsentController(http.Controller):
         An answer goes to nothing but a redirect URI of a client that is known; else the person is told.
 
         :param sent: query or form, the page's own form holds what the client has sent
-        :param act: of (client, `Asked`, the client's parameters), gives the response
+        :param act: of (client, `Asked`, the client's parameters, gateway), gives the response
         """
         given = dict(sent.lists())
         try:
@@ -60,11 +60,18 @@ class OauthConsentController(http.Controller):
             asked = authorization.read(given, told["redirect_uri"], addresses.resource)
         except OAuthError as error:
             return self._wrong(told, error)
+        # A website narrows the companies of a page to its own.
+        gateways = request.env["woow_paas_platform.gateway"].with_context(
+            allowed_company_ids=_companies().ids
+        )
+        gateway = gateways._of_caller(asked.gateway) if asked.gateway else gateways
+        if asked.gateway and not gateway:
+            return self._wrong(told, OAuthError("invalid_target", "There is no such gateway."))
         try:
-            request.env[GRANT]._check_room(client)
+            request.env[GRANT]._check_room(client, gateway)
         except Refusal as refusal:
             return _page({"refusal": str(refusal)}, 409)
-        return act(client, asked, told)
+        return act(client, asked, told, gateway)
 
     def _wrong(self, told, error):
         """Tell the client; to a site the person goes by a click, since anybody can register one (RFC 9700, 4.11.2)."""
@@ -75,7 +82,7 @@ class OauthConsentController(http.Controller):
         to_client = request.env._("Back to %(place)s", place=place)
         return _page({"to_client": to_client, "back": answer.location}, 400)
 
-    def _question(self, client, asked, told):
+    def _question(self, client, asked, told, gateway):
         back = f"{metadata.AUTHORIZE}?{urlencode({k: v for k, v in told.items() if v})}"
         to_sign_in = f"/web/login?{urlencode({'redirect': back})}"
         values = {
@@ -83,16 +90,28 @@ class OauthConsentController(http.Controller):
             "where": _where(*redirects.place(asked.redirect_uri)),
             "who": _who(request.env.user),
             "scopes": asked.scope.split(),
+            "gateway": gateway and _through(gateway),
+            "companies": _companies() if len(_companies()) > 1 else (),
             "told": told,
             "other_account": f"/web/session/logout?{urlencode({'redirect': to_sign_in})}",
         }
         return _page(values)
 
-    def _decided(self, client, asked, told):
+    def _decided(self, client, asked, told, gateway):
         if request.httprequest.form.get("decision") != "allow":
             return _refused(told, OAuthError("access_denied", "The user did not allow it."))
-        code = request.env[GRANT]._allow(client, asked)
+        chosen = request.httprequest.form.get("company", "")
+        company = _companies().filtered(lambda one: str(one.id) == chosen)
+        if chosen and not company:
+            return _page({"refusal": request.env._("You do not belong to this company.")}, 400)
+        code = request.env[GRANT]._allow(client, asked, gateway, company)
         return _leads_to(authorization.allowed(asked, code, _issuer()))
+
+
+def _companies():
+    """Companies of which the person may choose one for the client."""
+    # sudo: res.company - names of the person's own
+    return request.env.user.sudo().company_ids
 
 
 def _where(kind, place):
@@ -107,6 +126,11 @@ def _where(kind, place):
     return request.env._(
         "It is an app on this device (%(scheme)s). It has chosen its name itself.", scheme=shown
     )
+
+
+def _through(gateway):
+    shown = Markup('<strong class="text-break">%s</strong>') % gateway.name
+    return request.env._("It sees what the gateway %(gateway)s shows.", gateway=shown)
 
 
 def _who(user):

@@ -11,7 +11,7 @@ from werkzeug.exceptions import Forbidden
 
 from ...services import text
 from ...services.oauth_server import tokens
-from ...services.oauth_server.metadata import Addresses
+from ...services.oauth_server.metadata import Addresses, gateway_in
 from ...tools import db, host
 from .res_users import MCP_SCOPE
 
@@ -127,7 +127,7 @@ class IrHttp(models.AbstractModel):
 
     @classmethod
     def _woow_addresses(cls):
-        """Addresses of this Odoo as the client reaches it.
+        """Addresses of this Odoo as the client reaches it, and of the gateway that the request is for.
 
         A proxy may leave out that it is reached by https; then web.base.url tells.
         """
@@ -135,13 +135,15 @@ class IrHttp(models.AbstractModel):
         # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
         known = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "").rstrip("/")
         is_same_host = urlsplit(known).netloc == urlsplit(base).netloc
-        return Addresses(known if is_same_host and known.startswith("https:") else base)
+        base = known if is_same_host and known.startswith("https:") else base
+        return Addresses(base, gateway_in(request.httprequest.path))
 
     @classmethod
     def _woow_sign_in_by_grant(cls):
         """Let the request be that of the person who has allowed the client of its access token.
 
-        The token's scopes are in `request.woow_scopes` then, the client's name in `request.woow_client`.
+        The token's scopes are in `request.woow_scopes` then, the client's name in `request.woow_client`. The company
+        that the person has chosen for it is the only one of the request.
 
         :return: False, and nothing is done, without such a token
         :raises AccessDenied: the token is not valid, or for another address
@@ -154,6 +156,8 @@ class IrHttp(models.AbstractModel):
         if not grant:
             raise cls._woow_denied()
         request.update_env(user=grant.user_id.id)
+        if grant.company_id:
+            request.update_context(allowed_company_ids=grant.company_id.ids)
         request.session.can_save = False
         request.woow_scopes = grant.scope.split()
         request.woow_client = grant.client_id.name

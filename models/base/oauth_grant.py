@@ -46,6 +46,19 @@ class OauthGrant(models.Model):
         "Redirect URI", required=True, readonly=True, help="Address that took the code."
     )
     resource = fields.Char("Address", required=True, readonly=True, help="The tokens are for.")
+    gateway_id = fields.Many2one(
+        "woow_paas_platform.gateway",
+        readonly=True,
+        ondelete="cascade",
+        index="btree_not_null",
+        help="Empty: all that the user may use in chats.",
+    )
+    company_id = fields.Many2one(
+        "res.company",
+        readonly=True,
+        ondelete="cascade",
+        help="The user has chosen it for the client. Empty: all companies of the user.",
+    )
     last_used_at = fields.Datetime(
         "Last Used", readonly=True, help="When it last got a token, which is valid for an hour."
     )
@@ -66,9 +79,9 @@ class OauthGrant(models.Model):
     # ------------------------------------------------------------ consent
 
     @api.model
-    def _check_room(self, client):
-        """:raises Refusal: the current user has too many clients beside this one"""
-        others = self._own() - client.grant_ids
+    def _check_room(self, client, gateway):
+        """:raises Refusal: the current user has too many clients beside this one at this gateway"""
+        others = self._own() - client.grant_ids.filtered(lambda one: one.gateway_id == gateway)
         if len(others) >= MAX_OF_PERSON:
             raise Refusal(
                 self.env._(
@@ -79,10 +92,12 @@ class OauthGrant(models.Model):
             )
 
     @api.model
-    def _allow(self, client, asked):
+    def _allow(self, client, asked, gateway, company):
         """Grant what a client has asked the current user for.
 
         :param asked: `services.oauth_server.authorization.Asked`
+        :param gateway: that it has asked for, empty for the personal one
+        :param company: one of the user's, empty for all of them
         :return: the code, which nobody can read again
         """
         family = tokens.new_family()
@@ -95,6 +110,8 @@ class OauthGrant(models.Model):
                 "scope": asked.scope,
                 "redirect_uri": asked.redirect_uri,
                 "resource": asked.resource,
+                "gateway_id": gateway.id,
+                "company_id": company.id,
                 "family_digest": tokens.digest(family),
                 "code_digest": tokens.digest(code),
                 "code_challenge": asked.challenge,
@@ -122,13 +139,18 @@ class OauthGrant(models.Model):
         grant = self._of_family(asked.family)
         if asked.grant_type == "authorization_code":
             grant._check_code(client, asked)
+            grant._check_resource(asked)
             client.grant_ids.filtered(
-                lambda other: other != grant and other.user_id == grant.user_id
+                lambda other: (
+                    other != grant
+                    and (other.user_id, other.gateway_id) == (grant.user_id, grant.gateway_id)
+                )
             ).unlink()
         else:
             grant._check_refresh_token(client, asked)
-        if not _may_connect(grant.user_id):
-            grant._end("the user may not connect clients any more")
+            grant._check_resource(asked)
+        if not grant._is_open():
+            grant._end("the user may not connect clients any more, or not in this company")
             raise _not_valid()
         return grant._renew(asked.family)
 
@@ -138,6 +160,15 @@ class OauthGrant(models.Model):
         if not found:
             raise _not_valid()
         return found
+
+    def _check_resource(self, asked):
+        if asked.resource and asked.resource != self.resource:
+            raise OAuthError("invalid_target", "The tokens are for another address.")
+
+    def _is_open(self):
+        """True while its user may have clients and, if it is for one company, belongs to that."""
+        user, company = self.user_id, self.company_id
+        return _may_connect(user) and company <= user.company_ids
 
     def _check_code(self, client, asked):
         if not self.code_digest:
@@ -193,7 +224,7 @@ class OauthGrant(models.Model):
                 ("resource", "=", resource),
             ]
         )
-        return grant if _may_connect(grant.user_id) else self.browse()
+        return grant if grant._is_open() else self.browse()
 
     @api.model
     def _revoke(self, token, client_id):
@@ -226,12 +257,14 @@ class OauthGrant(models.Model):
         return self.search(own & Domain("expires_at", ">", fields.Datetime.now()))
 
     def _data(self):
-        """Public data: ``[{id, name, place, can_call, can_ask, connected_at, last_used_at, expires_at}]``."""
+        """Public data: ``[{id, name, gateway, place, can_call, can_ask, connected_at, last_used_at, expires_at}]``."""
         return [
             {
                 "id": grant.id,
                 # sudo: oauth_client - the name of a client that the person has connected
                 "name": grant.sudo().client_id.name,
+                # sudo: gateway - the name of the one that the person has connected it to
+                "gateway": grant.sudo().gateway_id.name or "",
                 "place": redirects.place(grant.redirect_uri)[1],
                 "can_call": const.CALL in grant.scope.split(),
                 "can_ask": const.ASSISTANTS in grant.scope.split(),

@@ -103,6 +103,9 @@ class ToolCall(models.Model):
     client_name = fields.Char(
         "Client", readonly=True, help="MCP client that has made the call, by its own name."
     )
+    gateway_id = fields.Many2one(
+        "woow_paas_platform.gateway", readonly=True, ondelete="set null", index="btree_not_null"
+    )
     call_id = fields.Char(required=True, readonly=True)
     round = fields.Integer(readonly=True)
     tool_id = fields.Many2one(

@@ -51,9 +51,10 @@ def env_of_person(env, user, companies):
     return env(user=user.id, su=False, context=context)
 
 
-def read_for(env, user, access, name, arguments):
+def read_for(env, user, companies, access, name, arguments):
     """Carry out a call of a user's MCP client that only reads.
 
+    :param companies: of the user, in which it reads
     :param access: of the client, by model
     :param name: of one of `catalog.OF_CLIENTS`
     :return: the `CallResult`
@@ -61,7 +62,7 @@ def read_for(env, user, access, name, arguments):
     """
     begun = time.monotonic()
     with limited(env.cr), record_errors(env), rehearsal.held_open(env.cr):
-        scope = RecordScope(env_of_person(env, user, user._woow_ai_companies(None)), access)
+        scope = RecordScope(env_of_person(env, user, companies), access)
         answer, data = READS[name](scope, arguments)
     return result_of(answer, data, begun)
 

@@ -11,6 +11,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from ...services.gateway.stream import KEEPALIVE, Subscription
 from ...services.turn.ports import StoreGone
@@ -28,6 +30,7 @@ TABLES = (
     "res_users",
     "woow_paas_platform_approval_rule",
     "woow_paas_platform_cloud_service",
+    "woow_paas_platform_gateway",
     "woow_paas_platform_mcp_server",
     "woow_paas_platform_mcp_tool",
     "woow_paas_platform_person_rule",
@@ -39,23 +42,36 @@ CHANGES = " UNION ALL ".join(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A user who listens.
+
+    :ivar gateway_id: of a `gateway`, falsy for the personal one
+    :ivar company_ids: the only companies, empty for all of the user's
+    """
+
+    uid: int
+    gateway_id: int | Literal[False] = False
+    company_ids: tuple[int, ...] = ()
+
+
 class _Watch:
     """Changes of one database, while there are streams."""
 
     def __init__(self, dbname: str) -> None:
-        self.readers: Counter[int] = Counter()
+        self.readers: Counter[Reader] = Counter()
         self._dbname = dbname
         self._lock = threading.Condition()
         self._comparing = threading.Lock()
         self._version = 0
         self._is_gone = False
-        self._lists: dict[int, tuple[int, str]] = {}
+        self._lists: dict[Reader, tuple[int, str]] = {}
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def stream(self, uid: int) -> Iterator[None]:
+    def stream(self, reader: Reader) -> Iterator[None]:
         with self._lock:
-            self.readers[uid] += 1
+            self.readers[reader] += 1
             if not self._thread or not self._thread.is_alive():
                 self._is_gone = False
                 self._thread = threading.Thread(
@@ -66,10 +82,10 @@ class _Watch:
             yield
         finally:
             with self._lock:
-                self.readers[uid] -= 1
-                if not self.readers[uid]:
-                    del self.readers[uid]
-                    self._lists.pop(uid, None)
+                self.readers[reader] -= 1
+                if not self.readers[reader]:
+                    del self.readers[reader]
+                    self._lists.pop(reader, None)
 
     def wait(self, version: int, patience: float) -> tuple[int, bool]:
         """The version of what lists are made of, once it is another one or time is over; and whether it goes on."""
@@ -77,16 +93,16 @@ class _Watch:
             self._lock.wait_for(lambda: self._version != version or self._is_gone, patience)
             return self._version, not self._is_gone
 
-    def list_of(self, uid: int, version: int) -> str:
-        """Digest of a user's tools, empty if the user has none any more.
+    def list_of(self, reader: Reader, version: int) -> str:
+        """Digest of a user's tools at a gateway, empty if the user has none any more.
 
         :raises ConnectionError: the database cannot be asked
         """
         with self._comparing:
-            known = self._lists.get(uid)
+            known = self._lists.get(reader)
             if not known or known[0] < version:
-                known = version, db.read_only(self._dbname, lambda env: _digest(env, uid))
-                self._lists[uid] = known
+                known = version, db.read_only(self._dbname, lambda env: _digest(env, reader))
+                self._lists[reader] = known
             return known[1]
 
     def _look(self) -> None:
@@ -132,17 +148,18 @@ def is_full(dbname: str, uid: int) -> bool:
     """True if this process holds as many streams as its operator allows, or as one user may have."""
     of_operator = settings.get()
     held = sum(sum(watch.readers.values()) for watch in list(_watches.values()))
-    own = _watches[dbname].readers[uid] if dbname in _watches else 0
+    readers = _watches[dbname].readers if dbname in _watches else {}
+    own = sum(count for reader, count in list(readers.items()) if reader.uid == uid)
     return held >= of_operator.max_streams or own >= of_operator.streams_per_person
 
 
-def listen(dbname: str, uid: int, subscription: Subscription) -> Iterator[bytes]:
+def listen(dbname: str, reader: Reader, subscription: Subscription) -> Iterator[bytes]:
     """Events for a client, until the stream has lasted long enough or its user is gone."""
     watch = _watches.setdefault(dbname, _Watch(dbname))
     end = time.monotonic() + LIFETIME
-    with watch.stream(uid), contextlib.suppress(ConnectionError, StoreGone):
+    with watch.stream(reader), contextlib.suppress(ConnectionError, StoreGone):
         version, goes_on = watch.wait(-1, 0)
-        known = watch.list_of(uid, version)
+        known = watch.list_of(reader, version)
         yield subscription.begun()
         while known and goes_on and (left := end - time.monotonic()) > 0:
             now, goes_on = watch.wait(version, min(SILENCE, left))
@@ -150,7 +167,7 @@ def listen(dbname: str, uid: int, subscription: Subscription) -> Iterator[bytes]
                 yield KEEPALIVE
                 continue
             version, before = now, known
-            known = watch.list_of(uid, version)
+            known = watch.list_of(reader, version)
             if known != before and (told := subscription.changed()):
                 yield told
         yield subscription.ended()
@@ -159,7 +176,7 @@ def listen(dbname: str, uid: int, subscription: Subscription) -> Iterator[bytes]
 def counted(dbname: str, uid: int, events: Iterator[bytes]) -> Iterator[bytes]:
     """Another stream of this user, which counts beside the others."""
     watch = _watches.setdefault(dbname, _Watch(dbname))
-    with watch.stream(uid), contextlib.suppress(ConnectionError, StoreGone):
+    with watch.stream(Reader(uid)), contextlib.suppress(ConnectionError, StoreGone):
         yield from events
 
 
@@ -168,10 +185,15 @@ def _changes(env):
     return env.cr.fetchall()
 
 
-def _digest(env, uid):
-    user = env["res.users"].browse(uid)
+def _digest(env, reader):
+    user = env["res.users"].browse(reader.uid)
     if not user.exists().active:
         return ""
-    tools = env["ai.assistant"].with_user(user)._tools_of_client()
-    offered = sorted(repr(spec) for spec in tools._tool_specs())
+    companies = {"allowed_company_ids": [*reader.company_ids]} if reader.company_ids else {}
+    gateways = env["woow_paas_platform.gateway"].with_user(user).with_context(**companies)
+    if reader.gateway_id:
+        gateways = gateways._of_caller().filtered(lambda one: one.id == reader.gateway_id)
+        if not gateways:
+            return ""
+    offered = sorted(repr(spec) for spec in gateways._list())
     return hashlib.sha256("\n".join(offered).encode()).hexdigest()

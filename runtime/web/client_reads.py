@@ -5,7 +5,6 @@ A server that fails costs only its own part of a list. Names and addresses are t
 """
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -65,46 +64,50 @@ def failure(error, reader):
 class ClientReads:
     """Part of a `services.gateway.host.Host`; each method gives a `Read`."""
 
-    def __init__(self, env):
+    def __init__(self, env, gateway):
         self.env = env
+        self.gateway = gateway
+        self._by_kind = {}
         self._session_key = f"direct-{env.uid}"
         self._reader = api_error.request_reader()
         self._unknown = env._("There is no such prompt or resource here.")
 
-    @functools.cached_property
-    def _servers(self):
-        """``{name: specification}`` of the servers, an `EngineError` in its place where there is none."""
-        servers = self.env["ai.assistant"]._servers_of_client()
-        called = servers._unambiguous_names() if servers else {}
-        specs, problems = servers._server_specs(self.env.user)
-        return {called[server]: (specs | problems)[server.id] for server in servers}
+    def _servers(self, kind):
+        """``{name: specification}`` of the servers, an `EngineError` in its place where there is none.
 
-    @functools.cached_property
-    def _specs(self):
+        :param kind: "prompts" or "resources"
+        """
+        if kind not in self._by_kind:
+            servers = self.gateway._servers(kind)
+            called = servers._unambiguous_names() if servers else {}
+            specs, problems = servers._server_specs(self.env.user)
+            self._by_kind[kind] = {called[one]: (specs | problems)[one.id] for one in servers}
+        return self._by_kind[kind]
+
+    def _specs(self, kind):
         """``(name, specification)`` of each server that can be asked."""
-        known = self._servers.items()
+        known = self._servers(kind).items()
         return [(called, spec) for called, spec in known if not isinstance(spec, EngineError)]
 
-    @functools.cached_property
-    def _problems(self):
-        known = self._servers.items()
+    def _problems(self, kind):
+        known = self._servers(kind).items()
         return [(called, error) for called, error in known if isinstance(error, EngineError)]
 
     def prompts(self):
-        return self._list(lambda server: server.prompts(), _prompts)
+        return self._list("prompts", lambda server: server.prompts(), _prompts)
 
     def resources(self):
-        return self._list(lambda server: server.resources(), _resources)
+        return self._list("resources", lambda server: server.resources(), _resources)
 
     def templates(self):
-        return self._list(lambda server: server.templates(), _templates)
+        return self._list("resources", lambda server: server.templates(), _templates)
 
     def prompt(self, name, arguments, more):
         async def ask(engine):
             spec, known = await self._prompt_called(name, engine)
             server = engine.features(spec, self._session_key)
             return await _answered(
-                spec, self._key(spec), server.prompt_as_sent(known, arguments, more)
+                spec, self._key("prompts", spec), server.prompt_as_sent(known, arguments, more)
             )
 
         return Read(ask, _patience(self._of_prompt(name)))
@@ -114,7 +117,7 @@ class ClientReads:
 
         async def ask(engine):
             server = engine.features(spec, self._session_key)
-            return await _answered(spec, self._key(spec), server.resource_as_sent(own, more))
+            return await _answered(spec, self._key("resources", spec), server.resource_as_sent(own, more))
 
         return Read(ask, _patience([spec]))
 
@@ -139,20 +142,20 @@ class ClientReads:
 
     # ------------------------------------------------------------ servers
 
-    def _key(self, spec):
-        return next(names.server_key(called) for called, one in self._specs if one is spec)
+    def _key(self, kind, spec):
+        return next(names.server_key(called) for called, one in self._specs(kind) if one is spec)
 
     def _of_uri(self, uri):
         """:return: the server's specification and its own URI"""
         key, own = uris.split(uri)
-        for called, spec in self._specs:
+        for called, spec in self._specs("resources"):
             if names.server_key(called) == key:
                 return spec, own
         raise Unknown(self._unknown)
 
     def _of_prompt(self, name):
         """Specifications of the servers that could have this prompt."""
-        near = [spec for called, spec in self._specs if names.may_be_of(name, called)]
+        near = [spec for called, spec in self._specs("prompts") if names.may_be_of(name, called)]
         if not near:
             raise Unknown(self._unknown)
         return near
@@ -160,7 +163,7 @@ class ClientReads:
     async def _prompt_called(self, name, engine):
         """:return: the server's specification and its own name of the prompt"""
         near = self._of_prompt(name)
-        specs = [(called, spec) for called, spec in self._specs if spec in near]
+        specs = [(called, spec) for called, spec in self._specs("prompts") if spec in near]
         found, failed = await self._ask(engine, specs, lambda server: server.prompts())
         for alias, called, entry in _aliased(found):
             if alias == name:
@@ -169,8 +172,8 @@ class ClientReads:
             raise error
         raise ServerRefused(self._unknown, rpc_code=jsonrpc.INVALID_PARAMS)
 
-    def _list(self, read, shape):
-        specs, known_problems = self._specs, self._problems
+    def _list(self, kind, read, shape):
+        specs, known_problems = self._specs(kind), self._problems(kind)
 
         async def ask(engine):
             found, failed = await self._ask(engine, specs, read)

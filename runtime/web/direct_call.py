@@ -39,6 +39,7 @@ class Direct:
     :ivar values: more columns of the audit row
     :ivar is_recorded: its audit row is there, since its user was asked about it
     :ivar resume: see `services.mcp.session.call_options.CallOptions`
+    :ivar company_ids: in which it reads records, empty for all of the user's
     """
 
     call: ToolCall
@@ -46,6 +47,7 @@ class Direct:
     values: Mapping[str, Any] = field(default_factory=dict)
     is_recorded: bool = False
     resume: Mapping[str, Any] | None = None
+    company_ids: tuple[int, ...] = ()
 
 
 def respond(env, direct, answer):
@@ -144,17 +146,23 @@ def _read_all(dbname, uid, directs):
             late = CallResult(outcome="timeout", text=NO_TIME, display=NO_TIME)
             made[direct.call.id] = Executed(result=late)
         else:
-            made[direct.call.id] = _read(dbname, uid, direct.call)
+            made[direct.call.id] = _read(dbname, uid, direct)
     return made
 
 
-def _read(dbname, uid, call):
+def _read(dbname, uid, direct):
     """Carry out a call that reads Odoo's records; PostgreSQL refuses whatever would write."""
+    call = direct.call
 
     def work(env):
         user = env["res.users"].browse(uid)
-        access = env["ai.assistant"].with_user(user)._record_access_of_client()
-        return executor.read_for(env, user, access, call.tool.name, call.arguments)
+        companies = user._woow_ai_companies(direct.company_ids)
+        gateways = env["woow_paas_platform.gateway"].with_user(user)
+        gateways = gateways.with_context(allowed_company_ids=companies.ids)
+        # sudo: gateway - that of the call, which was found for this user
+        gateway = gateways.browse(direct.values.get("gateway_id") or ()).sudo()
+        access = gateway._record_access()
+        return executor.read_for(env, user, companies, access, call.tool.name, call.arguments)
 
     try:
         result = db.read_only(dbname, work)

@@ -28,6 +28,7 @@ class Asked:
     :ivar scope: what the client gets, separated by blanks
     :ivar challenge: of PKCE, S256
     :ivar resource: the token is for
+    :ivar gateway: its code, empty for the personal one
     """
 
     redirect_uri: str
@@ -35,6 +36,7 @@ class Asked:
     scope: str
     challenge: str
     resource: str
+    gateway: str
 
 
 def read(given: Given, redirect_uri: str, resource: str) -> Asked:
@@ -42,7 +44,7 @@ def read(given: Given, redirect_uri: str, resource: str) -> Asked:
 
     :param given: of the query or the form
     :param redirect_uri: that was found to be the client's
-    :param resource: address that tokens are for
+    :param resource: address of the personal gateway
     :raises OAuthError: something of it cannot be; the client is told
     """
     sent = parameters.single(given, NAMES)
@@ -54,13 +56,14 @@ def read(given: Given, redirect_uri: str, resource: str) -> Asked:
         raise OAuthError("invalid_request", "code_challenge_method must be S256.")
     if not tokens.CHALLENGE.fullmatch(sent["code_challenge"]):
         raise OAuthError("invalid_request", "code_challenge must be a SHA-256 in base64url.")
-    parameters.check_resource(sent["resource"], resource)
+    gateway = parameters.gateway(sent["resource"], resource)
     return Asked(
         redirect_uri=redirect_uri,
         state=sent["state"],
         scope=parameters.scopes(sent["scope"]),
         challenge=sent["code_challenge"],
-        resource=resource,
+        resource=f"{resource}/{gateway}" if gateway else resource,
+        gateway=gateway,
     )
 
 

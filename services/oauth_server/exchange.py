@@ -26,6 +26,7 @@ class TokenRequest:
     :ivar grant_type: a key of `TOKEN`
     :ivar token: the code or the refresh token
     :ivar family: of it
+    :ivar resource: the tokens are to be for, empty if the client does not say
     """
 
     grant_type: str
@@ -34,6 +35,7 @@ class TokenRequest:
     family: str
     redirect_uri: str
     verifier: str
+    resource: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def read(given: Given, resource: str) -> TokenRequest:
     """Check the form of a token request.
 
     :param given: the fields of the form
-    :param resource: address that tokens are for
+    :param resource: address of the personal gateway
     :raises OAuthError: something is missing or cannot be
     """
     sent = parameters.single(given, NAMES)
@@ -66,7 +68,8 @@ def read(given: Given, resource: str) -> TokenRequest:
     name = TOKEN[sent["grant_type"]]
     if not sent[name]:
         raise OAuthError("invalid_request", f"{name} is missing.")
-    parameters.check_resource(sent["resource"], resource)
+    gateway = parameters.gateway(sent["resource"], resource)
+    wanted = f"{resource}/{gateway}" if gateway else resource
     return TokenRequest(
         grant_type=sent["grant_type"],
         client_id=sent["client_id"],
@@ -74,6 +77,7 @@ def read(given: Given, resource: str) -> TokenRequest:
         family=tokens.family_of(sent[name]),
         redirect_uri=sent["redirect_uri"],
         verifier=sent["code_verifier"],
+        resource=wanted if sent["resource"] else "",
     )
 
 

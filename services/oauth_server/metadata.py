@@ -11,8 +11,21 @@ AUTHORIZE = f"{ISSUER}/authorize"
 TOKEN = f"{ISSUER}/token"
 REVOKE = f"{ISSUER}/revoke"
 REGISTER = f"{ISSUER}/register"
-OF_RESOURCE = f"/.well-known/oauth-protected-resource{RESOURCE}"  # RFC 9728, 3.1
+WELL_KNOWN = "/.well-known/oauth-protected-resource"  # RFC 9728, 3.1
+OF_RESOURCE = WELL_KNOWN + RESOURCE
 OF_SERVER = f"/.well-known/oauth-authorization-server{ISSUER}"  # RFC 8414, 3.1
+
+
+def gateway_in(path: str) -> str:
+    """Code of the gateway that a request is for, empty if it is for none.
+
+    :param path: of the request
+
+    >>> gateway_in("/mcp/sales"), gateway_in("/mcp"), gateway_in("/mcp/../web")
+    ('sales', '', '')
+    """
+    before, _, code = path.rpartition("/")
+    return code if before == RESOURCE and const.CODE.fullmatch(code) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +33,21 @@ class Addresses:
     """Addresses of one host.
 
     :ivar base: scheme, host and port, without a slash at the end
+    :ivar gateway: code of a gateway, empty for the user's personal one
     """
 
     base: str
+    gateway: str = ""
+
+    @property
+    def path(self) -> str:
+        """Path that clients call."""
+        return f"{RESOURCE}/{self.gateway}" if self.gateway else RESOURCE
 
     @property
     def resource(self) -> str:
         """Address that clients call, and the audience of their tokens."""
-        return self.base + RESOURCE
+        return self.base + self.path
 
     @property
     def issuer(self) -> str:
@@ -62,13 +82,17 @@ class Addresses:
             "authorization_response_iss_parameter_supported": True,
         }
 
-    def challenge(self, error: str = "", scope: str = " ".join(const.TOOLS)) -> str:
+    def challenge(self, error: str = "", scope: str = "") -> str:
         """Value of ``WWW-Authenticate`` that leads a client to the sign-in (RFC 9728, 5.1).
 
+        A stranger must not learn which gateways there are, so any code has metadata, and all scopes are named.
+
         :param error: of RFC 6750, empty for a request without a token
-        :param scope: needed scopes, separated by blanks
+        :param scope: needed scopes, separated by blanks; empty for those of the address
         """
-        values = {"resource_metadata": self.base + OF_RESOURCE, "scope": scope}
+        scope = scope or " ".join(const.SCOPES if self.gateway else const.TOOLS)
+        leads_to = f"{self.base}{WELL_KNOWN}{self.path}"
+        values = {"resource_metadata": leads_to, "scope": scope}
         if error:
             values = {"error": error, **values}
         return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in values.items())

@@ -44,13 +44,22 @@ def scopes(asked: str) -> str:
     return " ".join(given)
 
 
-def check_resource(asked: str, resource: str) -> None:
-    """Refuse tokens for anything but this resource (RFC 8707); older clients name none.
+def gateway(asked: str, resource: str) -> str:
+    """Code of the gateway that a client wants tokens for (RFC 8707), empty for the resource itself.
 
-    :raises OAuthError: the client wants one for another
+    :param asked: of the client, not checked; older clients name none
+    :param resource: address of the personal gateway, below which the others are
+    :raises OAuthError: it is no address of these
+
+    >>> gateway("https://odoo.example.com/mcp/sales", "https://odoo.example.com/mcp")
+    'sales'
     """
-    if asked and not is_same_resource(asked, resource):
+    if not asked or is_same_resource(asked, resource):
+        return ""
+    above, _, code = asked.rstrip("/").rpartition("/")
+    if not const.CODE.fullmatch(code) or not is_same_resource(above, resource):
         raise OAuthError("invalid_target", f"The resource here is {resource}.")
+    return code
 
 
 def is_same_resource(one: str, other: str) -> bool:

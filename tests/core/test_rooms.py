@@ -63,7 +63,7 @@ FEATURES = {
     "approval": "mixins",
     "tenancy": "mixins",
     "mcp": "mixins approval tenancy",
-    "assistant": "mixins approval tenancy mcp",
+    "assistant": "mixins base approval tenancy mcp",
     "recall": "mixins approval tenancy mcp",
     "turn": "mixins base approval tenancy mcp assistant recall",
     "conversation": "base mcp assistant turn",

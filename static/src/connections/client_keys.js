@@ -27,6 +27,8 @@ export class ClientKeys extends Component {
             keys: [],
             days: [],
             url: "",
+            gateways: [],
+            chosen: "",
             isMaking: false,
             isBusy: false,
             made: "",
@@ -103,8 +105,11 @@ export class ClientKeys extends Component {
         return _t("Disconnect %(name)s", { name });
     }
 
-    useOf({ place, can_call, can_ask, last_used_at }) {
-        const values = { place, moment: formatMomentFull(last_used_at) };
+    useOf({ gateway, place, can_call, can_ask, last_used_at }) {
+        const values = {
+            place: gateway ? `${gateway} · ${place}` : place,
+            moment: formatMomentFull(last_used_at),
+        };
         if (can_ask) {
             return can_call
                 ? _t(
@@ -116,6 +121,11 @@ export class ClientKeys extends Component {
         return can_call
             ? _t("%(place)s, lists and calls your tools, last used %(moment)s", values)
             : _t("%(place)s, lists your tools, last used %(moment)s", values);
+    }
+
+    /** Address of the chosen gateway, or of the one with all tools. */
+    get url() {
+        return this.state.chosen || this.state.url;
     }
 
     revokeLabel({ name }) {

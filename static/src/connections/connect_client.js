@@ -2,7 +2,11 @@ import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { copyText } from "../core/clipboard";
 
-const NAME = "odoo"; // of this server, in the client
+/** Name of this server in the client: one that has several gateways tells them apart by it. */
+function nameOf(url) {
+    const last = url.split("/").at(-1);
+    return last === "mcp" ? "odoo" : `odoo-${last}`;
+}
 
 /** Clients by their id: `text` is pasted there, `link` opens the client, `isRemote` ones call from the internet. */
 const CLIENTS = {
@@ -17,7 +21,7 @@ const CLIENTS = {
     claude_code: {
         label: "Claude Code",
         steps: _t("Run this in a terminal. Then enter “/mcp” in Claude Code and sign in."),
-        text: (url) => `claude mcp add --transport http ${NAME} ${url}`,
+        text: (url) => `claude mcp add --transport http ${nameOf(url)} ${url}`,
     },
     chatgpt: {
         label: "ChatGPT",
@@ -32,9 +36,10 @@ const CLIENTS = {
         steps: _t(
             "Open VS Code with this button and sign in, or paste this into the file “.vscode/mcp.json”."
         ),
-        text: (url) => JSON.stringify({ servers: { [NAME]: { type: "http", url } } }, null, 2),
+        text: (url) =>
+            JSON.stringify({ servers: { [nameOf(url)]: { type: "http", url } } }, null, 2),
         link: (url) => {
-            const server = JSON.stringify({ name: NAME, type: "http", url });
+            const server = JSON.stringify({ name: nameOf(url), type: "http", url });
             return `vscode:mcp/install?${encodeURIComponent(server)}`;
         },
     },
@@ -43,10 +48,10 @@ const CLIENTS = {
         steps: _t(
             "Open Cursor with this button and sign in, or paste this into the file “~/.cursor/mcp.json”."
         ),
-        text: (url) => JSON.stringify({ mcpServers: { [NAME]: { url } } }, null, 2),
+        text: (url) => JSON.stringify({ mcpServers: { [nameOf(url)]: { url } } }, null, 2),
         link: (url) => {
             const config = encodeURIComponent(btoa(JSON.stringify({ url })));
-            return `cursor://anysphere.cursor-deeplink/mcp/install?name=${NAME}&config=${config}`;
+            return `cursor://anysphere.cursor-deeplink/mcp/install?name=${nameOf(url)}&config=${config}`;
         },
     },
     n8n: {

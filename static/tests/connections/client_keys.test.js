@@ -1,4 +1,4 @@
-import { animationFrame, click, describe, edit, expect, test } from "@odoo/hoot";
+import { animationFrame, click, describe, edit, expect, select, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { ClientKeys } from "@woow_paas_platform/connections/client_keys";
@@ -18,6 +18,7 @@ const KEY = {
 const CLIENT = {
     id: 8,
     name: "Claude Code",
+    gateway: "",
     place: "localhost",
     can_call: true,
     can_ask: false,
@@ -35,6 +36,7 @@ async function mountKeys(makeClientKey) {
             keys,
             days: [30, 90, 365],
             url: "https://odoo.test/mcp",
+            gateways: [{ name: "Sales", url: "https://odoo.test/mcp/sales" }],
         }),
         async makeClientKey(values) {
             expect.step(values);
@@ -107,4 +109,16 @@ test("a client is disconnected after a question", async () => {
     expect.verifySteps([8]);
     expect("[data-client]").toHaveCount(0);
     expect("[data-key]").toHaveCount(1);
+});
+
+test("a gateway has an address of its own", async () => {
+    await mountKeys(async () => "");
+    await click("#o_woow_gateway");
+    await select("https://odoo.test/mcp/sales");
+    await animationFrame();
+    expect(".o_woow_client_url code").toHaveText("https://odoo.test/mcp/sales");
+    await act("[data-connect=claude_code]");
+    expect("pre").toHaveText(
+        "claude mcp add --transport http odoo-sales https://odoo.test/mcp/sales"
+    );
 });

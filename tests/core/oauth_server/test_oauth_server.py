@@ -7,7 +7,7 @@ import pytest
 from services.oauth_server import authorization, const, exchange, redirects, registration, tokens
 from services.oauth_server.errors import OAuthError
 from services.oauth_server.exchange import KeptCode
-from services.oauth_server.metadata import Addresses
+from services.oauth_server.metadata import Addresses, gateway_in
 
 HERE = Addresses("https://odoo.example.com")
 CALLBACK = "https://claude.ai/api/mcp/auth_callback"
@@ -291,6 +291,27 @@ def test_the_metadata_leads_from_the_resource_to_the_endpoints():
         '/.well-known/oauth-protected-resource/mcp", scope="tools:read tools:call"'
     )
     assert HERE.challenge("insufficient_scope", "tools:call").endswith('scope="tools:call"')
+
+
+def test_each_gateway_is_a_resource_of_its_own():
+    sales = Addresses(HERE.base, "sales")
+    assert sales.of_resource()["resource"] == "https://odoo.example.com/mcp/sales"
+    assert sales.of_resource()["authorization_servers"] == [HERE.issuer]
+    leads_to = '/.well-known/oauth-protected-resource/mcp/sales"'
+    assert leads_to in sales.challenge() and "assistants" in sales.challenge()
+    found = asked(resource="HTTPS://odoo.example.com/mcp/sales/")
+    assert (found.resource, found.gateway) == (sales.resource, "sales")
+    assert asked().gateway == ""
+    assert (shown().resource, shown(resource=None).resource) == (HERE.resource, "")
+    assert shown(resource=sales.resource).resource == sales.resource
+
+
+@pytest.mark.parametrize("code", ["Sales", "a" * 41, "a/b", "a?b", "..", "%2e", "a#b", 'a"b', ""])
+def test_no_other_address_is_a_gateway(code):
+    wanted = f"{HERE.resource}/{code}"
+    if code:
+        assert code_of(asked, resource=wanted) == "invalid_target"
+    assert gateway_in(f"/mcp/{code}") == ""
 
 
 @pytest.mark.parametrize(
