@@ -206,6 +206,14 @@ class RequestedCall:
             company_ids=tuple(request.env.context.get("allowed_company_ids", ())),
         )
 
+    def ask(self, spec):
+        """Ask an assistant.
+
+        :param spec: `ToolSpec` of `services.gateway.asking.tool`
+        """
+        call = ToolCall(id=_new_id(), alias=spec.name, round=0, tool=spec, arguments=self.arguments)
+        self.direct = direct_call.Direct(call, 0.0, self.values)
+
     def wrong_arguments(self):
         """An error if the tool does not take the arguments; the audit row of the refusal is written."""
         schema = self.direct.call.tool.input_schema

@@ -1,35 +1,49 @@
 """MCP endpoint: Odoo as an MCP server, for clients that a person has signed in to, or that have a key."""
 
 import functools
-from dataclasses import replace
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
 
 from odoo import http, tools
+from odoo.exceptions import AccessError
 from odoo.http import Response, request
 from odoo.tools import config
 
 from ..models.approval.callable_mixin import APPROVAL_REQUIRED
 from ..models.assistant.gateway import READING
 from ..runtime import process
-from ..runtime.web import api_error, client_listen, client_reads, client_tasks, direct_call
+from ..runtime.web import (
+    api_error,
+    client_listen,
+    client_reads,
+    client_tasks,
+    completion,
+    direct_call,
+)
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.client_reads import ClientReads
 from ..runtime.web.client_stream import STREAM, StreamedCall
+from ..runtime.web.client_turn import AskedTurn, TurnReply
 from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
-from ..services.gateway import approval, messages, results, server, sessions, stream
+from ..services.gateway import approval, asking, messages, results, server, sessions, stream
 from ..services.gateway.approval import Question
-from ..services.gateway.host import Failure, Unknown, UnknownState, UnknownTool
+from ..services.gateway.host import Failure, MissingScope, Unknown, UnknownState, UnknownTool
 from ..services.gateway.questions import Asked
 from ..services.llm.transcript import DIFFERS
 from ..services.oauth_server import const as oauth
+from ..services.openai_api.question import ChatRequest
 from ..services.specs import CallResult, Executed
 from ..services.turn import names
 from ..tools import sentences
 from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
+from .openai_api import asking as openai
 
 ROUTE = {"type": "woow_mcp", "auth": "woow_mcp"}
+NOT_ALONE = "Assistants are asked one by one, not in a batch."
 GATEWAY = "woow_paas_platform.gateway"
 PATHS = ["/mcp", "/mcp/<string:gateway>"]
 
@@ -43,7 +57,7 @@ class GatewayController(http.Controller):
         headers = {name.lower(): value for name, value in sent.headers.items()}
         body = sent.get_data() if sent.content_length else b""
         scopes = getattr(request, "woow_scopes", oauth.SCOPES)  # a key has all
-        host = _Host(request.env, gateway)
+        host = _Host(request.env, gateway, scopes)
         exchange = server.exchange(body, headers, host, scopes)
         if exchange.subscription:
             return _listening(exchange.subscription, gateway)
@@ -51,14 +65,15 @@ class GatewayController(http.Controller):
             return _response(exchange.reply(()))
 
         calls, reader = exchange.calls, api_error.request_reader()
+        if isinstance(calls[0], _Asking) and len(calls) == 1:
+            return _ask_assistant(calls[0], exchange)
         directs = [call for call in calls if isinstance(call, direct_call.Direct)]
         reads = [call for call in calls if isinstance(call, client_reads.Read)]
 
         def answer(made, found):
-            made, found = iter(made), iter(found)
-            reply = exchange.reply(
-                [next(made if isinstance(one, direct_call.Direct) else found) for one in calls]
-            )
+            kept = {direct_call.Direct: iter(made), client_reads.Read: iter(found)}
+            kept[_Asking] = itertools.repeat(results.failed(NOT_ALONE, "not_alone"))
+            reply = exchange.reply([next(kept[type(one)]) for one in calls])
             return reply.message, reply.status
 
         def work(executed):
@@ -150,8 +165,9 @@ class _Host(ClientReads):
     :ivar server_keys: ``{call's id: server}`` of `services.gateway.uris.address`
     """
 
-    def __init__(self, env, gateway):
+    def __init__(self, env, gateway, scopes):
         super().__init__(env, gateway)
+        self._scopes = scopes
         self.server_keys = {}
         secret = tools.hmac(env(su=True), "woow_mcp_session", env.uid)  # of this database
         self.session_key = secret.encode()
@@ -164,7 +180,7 @@ class _Host(ClientReads):
         return READING if self.gateway._record_access() else {}
 
     def tools(self):
-        return self.gateway._list()
+        return self.gateway._list(self._scopes)
 
     def call(self, name, arguments, answer, check):
         try:
@@ -174,6 +190,8 @@ class _Host(ClientReads):
             if name in READING and name in self.of_records:
                 requested.read_records(READING[name])
                 instead = requested.wrong_arguments()
+            elif assistant := self._assistants.get(name):
+                return self._asking(requested, assistant)
             else:
                 requested.take(self._tool(name), name)
                 check(requested.direct.call.tool.input_schema)
@@ -229,6 +247,19 @@ class _Host(ClientReads):
         code, reason = refusal
         row._end_direct(CallResult(outcome="denied", text=reason, display=reason))
         return ApiError(403, code, reason)
+
+    @functools.cached_property
+    def _assistants(self):
+        return self.gateway._assistants()
+
+    def _asking(self, requested, assistant):
+        """:return: the question to an assistant, or a result in its place"""
+        if oauth.ASSISTANTS not in self._scopes:
+            raise MissingScope(oauth.ASSISTANTS)
+        requested.ask(asking.tool(requested.name, assistant.name, ""))
+        if wrong := requested.wrong_arguments():
+            return _failed(wrong)
+        return _Asking(requested.direct, assistant, self.gateway)
 
     def _ask_user(self, requested, answer):
         """Ask the user about a call, unless the same one was decided before.
@@ -333,6 +364,65 @@ class _Host(ClientReads):
     def _by_alias(self):
         """Tools before those are left out that never run, which is looked up for the one that is called."""
         return {alias: tool for tool, alias in self.gateway._tools()._aliases().items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A question to an assistant."""
+
+    direct: direct_call.Direct
+    assistant: Any
+    gateway: Any
+
+
+def _ask_assistant(wanted, exchange):
+    """Response that waits for the turn of the assistant: of a new one, or of one that the same call has begun."""
+    env, call = request.env, wanted.direct.call
+
+    def message(result):
+        return exchange.reply([result]).message
+
+    try:
+        with env.cr.savepoint():
+            row = env[CALL]._asked_assistant(call.tool.name, call.arguments, wanted.gateway)
+            row = row or _begin_to_ask(wanted)
+    except (ApiError, EngineError, Refusal, AccessError) as error:
+        said = api_error.of(error, api_error.request_reader())
+        return request.make_json_response(message(_failed(said)))
+    turn = row.asked_turn_id
+    if turn.state == "waiting":
+        waits = results.failed(row._where_to_decide(), APPROVAL_REQUIRED)
+        return request.make_json_response(message(waits))
+    stream_of_call = exchange.stream if exchange.stream and exchange.stream.is_taken else None
+    asked = completion.Asked(
+        dbname=request.db,
+        uid=env.uid,
+        lang=env.lang,
+        turn_id=turn.id,
+        to_decide=row._where_to_decide(),
+        is_stream=bool(stream_of_call),
+        is_background=not (stream_of_call and stream_of_call.is_cancelled_by_close),
+    )
+    reply = TurnReply(message, stream_of_call, turn.channel_id.id, turn._wait_count())
+    return AskedTurn(asked, reply, row.call_id)
+
+
+def _begin_to_ask(wanted):
+    """Start the turn.
+
+    :return: the call's row, with sudo
+    """
+    env, direct, assistant = request.env, wanted.direct, wanted.assistant
+    env[CALL]._check_running_questions(asking.MAX_RUNNING)
+    openai.check_room()
+    question, number = (direct.call.arguments.get(one) for one in ("question", "conversation"))
+    channel = (
+        env["discuss.channel"]._conversation_of_program(number, assistant)
+        if number
+        else openai.new_conversation(assistant, None)
+    )
+    turn = openai.ask(channel, ChatRequest.plain(question))
+    return direct_call.record(env, direct.call, {**direct.values, "asked_turn_id": turn.id})
 
 
 def _result(executed, server):

@@ -1,12 +1,21 @@
 """Gateways, from outside: each shows a part of what its users may use, at list and at call, and no token is for two."""
 
-from odoo import Command
+import contextlib
+import json
+from datetime import timedelta
+from unittest.mock import patch
+
+from odoo import Command, fields
 from odoo.exceptions import ValidationError
 from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import UniqueViolation
 
-from ..services import jsonrpc
+from ..runtime.turns import streams
+from ..runtime.turns.listener import FINAL, Event, frame
+from ..runtime.web import completion
+from ..services import events, jsonrpc
+from ..services.gateway.asking import MAX_RUNNING
 from .test_gateway import PASSWORD, READING, TAIPEI
 from .test_oauth_server import OauthCase
 
@@ -362,3 +371,190 @@ class TestGateways(GatewaysCase):
         self._signed_in(self.sales)
         self.sales.unlink()
         self.assertFalse(self._grants())
+
+
+ASK = {"name": "ask_helper", "arguments": {"question": "Which orders are late?"}}
+CALLED = events.tool_call(
+    "call_1",
+    tool="forecast",
+    title="Forecast",
+    server="weather",
+    arguments={},
+    round_=1,
+    max_rounds=5,
+)
+ANSWER = (CALLED, events.text("None is late.", 1), events.done("done", None))
+
+
+@tagged("post_install", "-at_install")
+class TestAssistantsAsTools(GatewaysCase):
+    """Assistants of a gateway, which answer one question as a turn; no runner takes it here."""
+
+    def setUp(self):
+        super().setUp()
+        self.desk = self._gateway("desk", assistant_ids=self.assistant.ids)
+
+    @contextlib.contextmanager
+    def _telling(self, *told):
+        """:param told: events of the turn"""
+
+        def follow(*_args):
+            for seq, event in enumerate(told, 1):
+                yield event and Event(seq, frame(seq, json.dumps(event)), event["type"] in FINAL)
+
+        self.stopped = []
+        with (
+            patch.object(streams, "follow", follow),
+            patch.object(completion.Asked, "stop", self.stopped.append),
+        ):
+            yield
+
+    def _ask_helper(self, *told, key=None, gateway=None, **more):
+        """:return: result of a question"""
+        params = {**ASK, "arguments": {**ASK["arguments"], **more}}
+        with self._telling(*told):
+            status, said = self._at(gateway or self.desk, "tools/call", params, key)
+        self.assertEqual(status, 200, said)
+        return said.get("result") or said["error"]
+
+    def _asked_turns(self, user=None):
+        self.env.invalidate_all()
+        mine = [("user_id", "=", (user or self.member).id)]
+        return self.env["woow_paas_platform.ai_turn"].search(mine, order="id")
+
+    def _code_of(self, result):
+        return result.get("_meta", {}).get("code")
+
+    def test_an_assistant_is_a_tool(self):
+        listed = self._at(self.desk, "tools/list")[1]["result"]["tools"]
+        (tool,) = listed
+        self.assertEqual((tool["name"], tool["title"]), ("ask_helper", "Helper"))
+        result = self._ask_helper(*ANSWER)
+        self.assertFalse(result["isError"], result)
+        self.assertEqual(result["content"][0]["text"], "None is late.")
+        turn, row = self._asked_turns(), self._rows()
+        self.assertEqual((turn.prompt, turn.user_id), ("Which orders are late?", self.member))
+        self.assertEqual((row.outcome, row.asked_turn_id, row.gateway_id), ("ok", turn, self.desk))
+        self.assertEqual(row.llm_text, "None is late.")
+        turn.sudo().state = "done"
+        number = str(turn.channel_id.id)
+        self.assertIn(number, result["content"][1]["text"])
+        self.assertFalse(self._ask_helper(*ANSWER, conversation=number)["isError"])
+        self.assertEqual(self._asked_turns().channel_id, turn.channel_id)
+
+    def test_only_its_users_ask_it_and_only_where_it_is_shown(self):
+        self.assertEqual(
+            set(self._names()), TOOLS, "the personal gateway shows tools, not assistants"
+        )
+        self.assertEqual(self._ask_helper(gateway=self.sales)["code"], jsonrpc.INVALID_PARAMS)
+        self.assistant.group_ids = self.env.ref("base.group_user")
+        self.env.flush_all()
+        self.assertEqual(self._shown(self.desk), set())
+        self.assertEqual(self._ask_helper()["code"], jsonrpc.INVALID_PARAMS)
+        key = self._client_key(self.internal)
+        self.assertEqual(self._shown(self.desk, key), {"ask_helper"})
+        self.assistant.active = False
+        self.env.flush_all()
+        self.assertEqual(self._ask_helper(key=key)["code"], jsonrpc.INVALID_PARAMS)
+        self.assertFalse(self._asked_turns() | self._asked_turns(self.internal))
+
+    def test_the_token_needs_the_scope(self):
+        self._sign_in(self.member)
+        resource = f"{self.base_url()}/mcp/desk"
+        for scope, is_its in (
+            ("tools:read tools:call", False),
+            ("tools:call tools:read assistants", True),
+        ):
+            code = self._decided(resource=resource, scope=scope)["code"]
+            token = self._redeem(code, resource=resource)[1]["access_token"]
+            self.assertEqual(self._shown(self.desk, token), {"ask_helper"} if is_its else set())
+            with self._telling(*ANSWER):
+                status, said = self._at(self.desk, "tools/call", ASK, token)
+            self.assertEqual(status, 200 if is_its else 403, said)
+        self.assertEqual(len(self._asked_turns()), 1)
+
+    def test_its_waiting_is_the_waiting_of_the_call(self):
+        waits = events.state("waiting")
+        result = self._ask_helper(CALLED, waits)
+        self.assertEqual(self._code_of(result), "approval_required")
+        self.assertIn("/my/ai/decisions", result["content"][0]["text"])
+        turn, row = self._asked_turns(), self._rows()
+        self.assertEqual((row.outcome, self.stopped), (False, []))
+        turn.sudo().state = "waiting"
+        self.env["woow_paas_platform.tool_call"]._close_lost_direct_calls()
+        self.assertEqual(self._code_of(self._ask_helper()), "approval_required")
+        turn.sudo()._append_events([waits])
+        turn.sudo().state = "running"
+        self.env.flush_all()
+        result = self._ask_helper(CALLED, waits, *ANSWER[1:])
+        self.assertEqual(result["content"][0]["text"], "None is late.")
+        self.assertEqual(
+            (self._asked_turns(), self._rows()), (turn, row), "nothing was asked twice"
+        )
+        self.assertEqual(row.outcome, "ok")
+        turn.sudo().state = "done"
+        self._ask_helper(*ANSWER)
+        self.assertEqual(len(self._asked_turns()), 2, "an answer is told once")
+
+    def test_a_lost_question_is_found_again_for_an_hour(self):
+        self.assertTrue(self._ask_helper()["isError"])
+        row = self._rows()
+        self.assertFalse(row.outcome)
+        past = fields.Datetime.now() - timedelta(minutes=70)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET create_date = %s, write_date = %s WHERE id = %s",
+            [past, past, row.id],
+        )
+        self.env.invalidate_all()
+        row._close_lost_direct_calls()
+        self.assertEqual(row.outcome, "unknown")
+
+    def test_what_fails_is_a_result(self):
+        result = self._ask_helper(events.error("llm_unreachable", "It does not answer.", None))
+        self.assertEqual(self._code_of(result), "llm_unreachable")
+        self.assertEqual(self._rows().outcome, "error")
+        for given in ({"question": 5}, {"conversation": "x"}, {"conversation": "99999999"}):
+            result = self._ask_helper(**given)
+            self.assertTrue(result["isError"] and self._code_of(result), result)
+        other = self._ask(self.guest).sudo().channel_id
+        result = self._ask_helper(conversation=str(other.id))
+        self.assertEqual(self._code_of(result), "not_found")
+        self.assertEqual(len(self._asked_turns()), 1)
+
+    def test_assistants_do_not_ask_in_a_circle(self):
+        for number in range(MAX_RUNNING + 1):
+            result = self._ask_helper(question=f"Question {number}?")
+        self.assertEqual(self._code_of(result), "too_many_calls")
+        self.assertEqual(len(self._asked_turns()), MAX_RUNNING)
+
+    def test_progress_and_the_answer_come_in_a_stream(self):
+        message = {
+            "jsonrpc": "2.0",
+            "id": 7,
+            "method": "tools/call",
+            "params": {**ASK, "_meta": {"progressToken": "p"}},
+        }
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Accept": "application/json, text/event-stream",
+        }
+        with self._telling(*ANSWER):
+            answer = self._send("POST", "/mcp/desk", json=message, headers=headers)
+        said = [
+            json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")
+        ]
+        self.assertEqual(said[0]["params"]["message"], "Forecast")
+        self.assertEqual((said[-1]["id"], said[-1]["result"]["isError"]), (7, False))
+        batch = [message, {**message, "id": 8}]
+        said = self._call("POST", "/mcp/desk", batch, {"Authorization": headers["Authorization"]})[
+            1
+        ]
+        self.assertEqual([self._code_of(one["result"]) for one in said], ["not_alone"] * 2)
+
+    def test_two_of_a_name_have_tools_of_their_own(self):
+        other = self.assistant.copy({"name": "Helper!"})
+        chinese = self.assistant.copy({"name": "\u52a9\u7406"})
+        self.desk.assistant_ids = self.assistant | other | chinese
+        self.env.flush_all()
+        names = {"ask_helper", f"ask_helper_{other.id}", f"ask_assistant_{chinese.id}"}
+        self.assertEqual(self._shown(self.desk), names)

@@ -6,6 +6,7 @@ from odoo import api, fields, models
 from odoo.exceptions import ValidationError
 from odoo.fields import Domain
 
+from ...services.gateway import asking
 from ...services.oauth_server import const, metadata
 from ...services.records import catalog
 from ...tools.refusals import Refusal
@@ -86,6 +87,15 @@ class Gateway(models.Model):
         domain=[("assistant_id.is_open_to_clients", "=", True)],
         help="Models that assistants open to MCP clients.",
     )
+    assistant_ids = fields.Many2many(
+        "ai.assistant",
+        "woow_gateway_assistant_rel",
+        "gateway_id",
+        "assistant_id",
+        string="Assistants",
+        check_company=True,
+        help="Each is a tool that asks it one question.",
+    )
     has_prompts = fields.Boolean("Prompts", default=True, help="Prompts of these MCP servers.")
     has_resources = fields.Boolean(
         "Resources", default=True, help="Resources of these MCP servers."
@@ -134,6 +144,7 @@ class Gateway(models.Model):
         "server_ids",
         "tool_ids",
         "record_access_ids",
+        "assistant_ids",
     )
     def _compute_preview(self):
         for gateway in self:
@@ -240,11 +251,26 @@ class Gateway(models.Model):
         shown = set(self.sudo().record_access_ids.mapped("model"))
         return {model: one for model, one in access.items() if model in shown}
 
+    def _assistants(self):
+        """``{name of the tool: assistant}`` that the current user may ask here; the personal gateway shows none."""
+        offered = self._assistant().search([("active", "=", True)])
+        # sudo: gateway - see `_shown_tools`
+        shown, found = offered & self.sudo().assistant_ids._origin, {}
+        for assistant in shown.sorted("id"):
+            # sudo: ai.assistant - its name in the language of the source, so that the tool's stays the same for all
+            name = asking.tool_name(assistant.sudo().with_context(lang=None).name, assistant.id)
+            found[f"{name}_{assistant.id}" if name in found else name] = offered.browse(
+                assistant.id
+            )
+        return found
+
     def _assistant(self):
         return self._of_user().env["ai.assistant"]
 
-    def _list(self):
+    def _list(self, scopes=const.SCOPES):
         """Definitions of the tools that an MCP client of the current user is shown: `ToolSpec`.
+
+        :param scopes: of the client's token
 
         Hints of a server that nobody trusts stay here: a client would take them for those of this Odoo.
         """
@@ -255,7 +281,12 @@ class Gateway(models.Model):
             for spec in offered._tool_specs()
         ]
         reading = READING.values() if self._record_access() else ()
-        return [*specs, *(tool.spec for tool in reading)]
+        ask = self._assistants() if const.ASSISTANTS in scopes else {}
+        return [
+            *specs,
+            *(tool.spec for tool in reading),
+            *(asking.tool(name, one.name, one.description or "") for name, one in ask.items()),
+        ]
 
     def _preview_of_caller(self, reader):
         """HTML for an administrator: what a client of the current user would be listed.

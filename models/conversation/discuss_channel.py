@@ -9,10 +9,11 @@ from odoo.tools import SQL
 from ...services.llm.files import MAX_BYTES, fitting_files
 from ...tools import db, limits, notify
 from ...tools.limits import MEGABYTE
-from ...tools.refusals import Busy, Refusal
+from ...tools.refusals import Busy, NotThere, Refusal
 from ..base.discuss_channel import CONVERSATION, LISTED
 from ..turn.ai_turn_request import COMPACT
 
+MAX_DIGITS = 9  # of an id
 NAME_CHARS = 120  # characters of a conversation's name
 FIXED = frozenset(  # set when the conversation is made, by the system only
     {
@@ -162,6 +163,22 @@ class DiscussChannel(models.Model):
             .filtered(lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user)
         )
         return own.sudo(False)
+
+    @api.model
+    def _conversation_of_program(self, number, assistant):
+        """The caller's conversation in which a program goes on to ask an assistant.
+
+        :param number: id as the program sends it, not checked
+        :raises Refusal: there is none, or its last question is not answered yet
+        """
+        is_id = number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS
+        found = self.browse(int(number) if is_id else ())._own_conversation()
+        # sudo: discuss.channel - the caller's own
+        own = found.sudo()
+        if not own.woow_is_of_program or own.woow_assistant_id != assistant:
+            raise NotThere(self.env._("There is no such conversation with this assistant."))
+        found._refuse_while_busy()
+        return found
 
     def _contact_of(self, assistant):
         """The contact of an assistant; that of a deleted one stays in its conversation."""

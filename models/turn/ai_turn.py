@@ -726,6 +726,17 @@ class AiTurn(models.Model):
         )
         notify.events(self.env.cr)
 
+    def _wait_count(self):
+        """Number of times that the turn has waited, as far as its log tells."""
+        self.env.cr.execute(
+            """
+            SELECT count(*) FROM woow_paas_platform_ai_turn_event
+             WHERE turn_id = %s AND payload->>'type' = 'state' AND payload->>'state' = 'waiting'
+            """,
+            [self.id],
+        )
+        return self.env.cr.fetchone()[0]
+
     def _last_seq(self):
         self.env.cr.execute(
             "SELECT COALESCE(MAX(seq), 0) FROM woow_paas_platform_ai_turn_event WHERE turn_id = %s",

@@ -106,6 +106,14 @@ class ToolCall(models.Model):
     gateway_id = fields.Many2one(
         "woow_paas_platform.gateway", readonly=True, ondelete="set null", index="btree_not_null"
     )
+    asked_turn_id = fields.Many2one(
+        "woow_paas_platform.ai_turn",
+        "Answer",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        help="Turn of the assistant that the client has asked.",
+    )
     call_id = fields.Char(required=True, readonly=True)
     round = fields.Integer(readonly=True)
     tool_id = fields.Many2one(
@@ -1066,6 +1074,50 @@ class ToolCall(models.Model):
             "approval_choices": [c for c in decision.choices if c != "approve_conversation"],
         }
 
+    def _asked_assistant(self, name, arguments, gateway):
+        """The same question of a client of the current user to an assistant, as long as its turn has not been told to
+        the end; empty without one.
+
+        :return: with sudo
+        """
+        # sudo: tool_call - the current user's own
+        open_ones = self.sudo().search(
+            [
+                *self._open_questions(),
+                ("tool_name", "=", name),
+                ("gateway_id", "=", gateway.id),
+                ("create_date", ">", fields.Datetime.now() - CLIENT_WAIT),
+            ],
+            order="id desc",
+        )
+        return open_ones.filtered(lambda call: call.arguments == arguments)[:1]
+
+    @api.model
+    def _open_questions(self):
+        return [
+            ("user_id", "=", self.env.uid),
+            ("turn_id", "=", False),
+            ("outcome", "=", False),
+            ("asked_turn_id", "!=", False),
+        ]
+
+    @api.model
+    def _check_running_questions(self, limit):
+        """:raises Refusal: clients of the current user wait for as many assistants as they may"""
+        running = [
+            *self._open_questions(),
+            ("asked_turn_id.state", "in", ("queued", "running")),
+        ]
+        # sudo: tool_call - the current user's own, counted
+        if self.sudo().search_count(running, limit=limit) >= limit:
+            raise Refusal(
+                self.env._(
+                    "%(limit)s questions to assistants are being answered already. Wait for one of them.",
+                    limit=limit,
+                ),
+                "too_many_calls",
+            )
+
     def _decide_for_client(self, decision, reason=None):
         """Record the decision of the current user, whose call it is.
 
@@ -1569,9 +1621,10 @@ class ToolCall(models.Model):
              WHERE turn_id IS NULL AND outcome IS NULL
                AND (ask_state IS NULL OR ask_state ? 'held')
                AND (approval IS NULL OR started_at IS NOT NULL)
-               AND write_date < now() AT TIME ZONE 'UTC' - interval '15 minutes'
+               AND write_date < now() AT TIME ZONE 'UTC'
+                              - CASE WHEN asked_turn_id IS NULL THEN interval '15 minutes' ELSE %s END
             """,
-            [NOT_FINISHED],
+            [NOT_FINISHED, CLIENT_WAIT],
         )
         self.env.cr.execute(
             """

@@ -118,22 +118,32 @@ class Completion(Response):
         return super().__call__(environ, start_response)  # pyright: ignore[reportCallIssue] passed on, too
 
     def _wait(self):
-        with contextlib.closing(self._heard()) as heard:
-            for _part in heard:
-                pass
+        try:
+            with contextlib.closing(self._heard()) as heard:
+                for _part in heard:
+                    pass
+        finally:
+            self._over()
         if error := self._failure():
             self._refuse(error)
         else:
             self.data = json.dumps(self._reply.whole(), ensure_ascii=False)
 
     def _stream(self, holding) -> Iterator[bytes]:
-        with holding, contextlib.closing(self._heard()) as heard:
-            yield from heard
+        with holding:
+            try:
+                with contextlib.closing(self._heard()) as heard:
+                    yield from heard
+            finally:
+                self._over()
             if error := self._failure():
                 _headers, body = self._fail(error)
                 yield from self._reply.fail(body)
             else:
                 yield from self._reply.end()
+
+    def _over(self) -> None:
+        """Hook: the turn has ended, or is not heard any more."""
 
     def _heard(self) -> Generator[bytes]:
         """Parts of the answer as they come, a comment after a long silence; stops a turn that has not ended."""
@@ -179,10 +189,13 @@ class Completion(Response):
         code, sentence = found
         return ApiError({"timeout": 504, "busy": 503}.get(code, 502), code, sentence)
 
+    def _status_of(self, error: ApiError) -> int:
+        return error.code
+
     def _refuse(self, error: ApiError) -> None:
         headers, body = self._fail(error)
         self.headers.update(headers | {"Content-Type": "application/json; charset=utf-8"})
-        self.status_code = error.code
+        self.status_code = self._status_of(error)
         self.data = json.dumps(body, ensure_ascii=False)
 
 

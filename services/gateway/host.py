@@ -25,6 +25,17 @@ class UnknownState(LookupError):
     """No call of this kind waits for these answers of the caller."""
 
 
+class MissingScope(Exception):
+    """The caller's token lacks a scope that this tool needs.
+
+    :ivar scope: of `services.oauth_server.const`
+    """
+
+    def __init__(self, scope: str):
+        super().__init__(scope)
+        self.scope = scope
+
+
 class Unknown(LookupError):
     """The caller has no prompt, resource or task of this name."""
 
@@ -86,6 +97,7 @@ class Host(Protocol[Call_co]):
         :return: the call, to be made later; a result at once, such as that of a refusal; or what the user is asked
         :raises UnknownTool: the caller has none of this name
         :raises UnknownState: the answers are to nothing that was asked about this very call
+        :raises MissingScope: the caller has it, the token does not allow it
         """
         ...
 

@@ -26,7 +26,7 @@ from . import (
 )
 from .approval import Question
 from .envelope import Era, Headers
-from .host import Failure, Host, Unknown, UnknownState, UnknownTool, Wanted
+from .host import Failure, Host, MissingScope, Unknown, UnknownState, UnknownTool, Wanted
 from .messages import Message, RpcError
 from .questions import Asked
 from .sessions import Session
@@ -205,12 +205,16 @@ def _take_answer(
 def _check_scope(method: str, scopes: Collection[str]) -> None:
     needed = SCOPES.get(method)
     if needed and needed not in scopes:
-        raise RpcError(
-            jsonrpc.INVALID_REQUEST,
-            f"The token lacks the scope {needed}.",
-            status=403,
-            data={"code": "insufficient_scope", "scope": needed},
-        )
+        raise _lacking(needed)
+
+
+def _lacking(scope: str) -> RpcError:
+    return RpcError(
+        jsonrpc.INVALID_REQUEST,
+        f"The token lacks the scope {scope}.",
+        status=403,
+        data={"code": "insufficient_scope", "scope": scope},
+    )
 
 
 def _at_once(reply: Reply) -> Exchange[Any]:
@@ -259,6 +263,8 @@ def _call(
         raise RpcError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:100]}") from None
     except UnknownState:
         raise RpcError(jsonrpc.INVALID_PARAMS, STALE) from None
+    except MissingScope as missing:
+        raise _lacking(missing.scope) from None
     if isinstance(given, Question):
         if era == "modern" and given.message and "form" in questions.modes(message):
             return _at_once(_result(message, era, given.result()))

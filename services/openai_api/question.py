@@ -58,6 +58,11 @@ class ChatRequest:
     has_usage: bool
     service: int | None
 
+    @classmethod
+    def plain(cls, prompt: str) -> "ChatRequest":
+        """A question alone."""
+        return cls("", prompt, (), (), is_stream=False, has_usage=False, service=None)
+
 
 def read(body: Mapping[str, Any]) -> ChatRequest:
     """Read the JSON body of a request.
