@@ -24,7 +24,7 @@ from ..runtime.web import (
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.client_reads import ClientReads
 from ..runtime.web.client_stream import STREAM, StreamedCall
-from ..runtime.web.client_turn import AskedTurn, TurnReply
+from ..runtime.web.client_turn import AskedTurn, CallReply, TurnReply
 from ..runtime.web.direct_call import CALL
 from ..services import jsonrpc, text
 from ..services.errors import EngineError
@@ -185,11 +185,12 @@ class _Host(ClientReads):
     def call(self, name, arguments, answer, check):
         try:
             check_mcp_is_on()
-            self.gateway._check_rate(self._begun)
             requested = RequestedCall(name, text.storable(arguments), self._columns())
             if name in READING and name in self.of_records:
                 requested.read_records(READING[name])
                 instead = requested.wrong_arguments()
+            elif tool := self._changing.get(name):
+                return self._changing_call(requested, tool)
             elif assistant := self._assistants.get(name):
                 return self._asking(requested, assistant)
             else:
@@ -197,6 +198,8 @@ class _Host(ClientReads):
                 check(requested.direct.call.tool.input_schema)
                 process.runner()
                 instead = self._decide(requested, answer)
+            if not instead and not requested.direct.is_recorded:
+                self.gateway._check_rate(self._begun)
         except (ApiError, EngineError, Refusal) as error:
             instead = api_error.of(error, api_error.request_reader())
         if isinstance(instead, Question | Asked):
@@ -247,6 +250,24 @@ class _Host(ClientReads):
         code, reason = refusal
         row._end_direct(CallResult(outcome="denied", text=reason, display=reason))
         return ApiError(403, code, reason)
+
+    @functools.cached_property
+    def _changing(self):
+        return self.gateway._changing()
+
+    def _changing_call(self, requested, tool):
+        """:return: the wish to change records, which is a turn of one call, or a result in its place"""
+        if oauth.RECORDS not in self._scopes:
+            raise MissingScope(oauth.RECORDS)
+        requested.ask(tool.spec)
+        if wrong := requested.wrong_arguments():
+            return _failed(wrong)
+        assistant, models = self.gateway._changer(tool, requested.arguments.get("model"))
+        if not assistant:
+            refused = self.env._("Records of this model cannot be changed here in this way.")
+            return results.failed(refused, "denied")
+        given = {"alias": tool.name, "arguments": requested.arguments, "models": models}
+        return _Asking(requested.direct, assistant, self.gateway, given)
 
     @functools.cached_property
     def _assistants(self):
@@ -368,11 +389,15 @@ class _Host(ClientReads):
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A question to an assistant."""
+    """A question to an assistant, or a call that it makes for a client.
+
+    :ivar given: of that call, see `Question`
+    """
 
     direct: direct_call.Direct
     assistant: Any
     gateway: Any
+    given: Any = None
 
 
 def _ask_assistant(wanted, exchange):
@@ -403,8 +428,11 @@ def _ask_assistant(wanted, exchange):
         is_stream=bool(stream_of_call),
         is_background=not (stream_of_call and stream_of_call.is_cancelled_by_close),
     )
-    reply = TurnReply(message, stream_of_call, turn.channel_id.id, turn._wait_count())
-    return AskedTurn(asked, reply, row.call_id)
+    shape = message, stream_of_call, turn.channel_id.id, turn._wait_count()
+    if wanted.given:
+        made = functools.partial(direct_call.result_in, request.db, turn.id)
+        return AskedTurn(asked, CallReply(*shape, made=made), row.call_id)
+    return AskedTurn(asked, TurnReply(*shape), row.call_id)
 
 
 def _begin_to_ask(wanted):
@@ -414,14 +442,18 @@ def _begin_to_ask(wanted):
     """
     env, direct, assistant = request.env, wanted.direct, wanted.assistant
     env[CALL]._check_running_questions(asking.MAX_RUNNING)
+    wanted.gateway._check_rate()
     openai.check_room()
-    question, number = (direct.call.arguments.get(one) for one in ("question", "conversation"))
-    channel = (
-        env["discuss.channel"]._conversation_of_program(number, assistant)
-        if number
-        else openai.new_conversation(assistant, None)
+    arguments, channel = direct.call.arguments, None
+    if number := not wanted.given and arguments.get("conversation"):
+        channel = env["discuss.channel"]._conversation_of_program(number, assistant)
+    # The arguments are no words of the user, so the question has none of them.
+    question = direct.call.tool.title if wanted.given else arguments["question"]
+    turn = openai.ask(
+        channel or openai.new_conversation(assistant.sudo(False), None),
+        ChatRequest.plain(question),
+        given=wanted.given,
     )
-    turn = openai.ask(channel, ChatRequest.plain(question))
     return direct_call.record(env, direct.call, {**direct.values, "asked_turn_id": turn.id})
 
 

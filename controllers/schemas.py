@@ -448,6 +448,7 @@ SCHEMAS = {
                         "place": {**TEXT, "description": "Host, or scheme of an app"},
                         "can_call": {**BOOL, "description": "False: it only lists the tools"},
                         "can_ask": {**BOOL, "description": "It may ask assistants"},
+                        "can_change": {**BOOL, "description": "It may ask to change records"},
                         "connected_at": MOMENT,
                         "last_used_at": MOMENT,
                         "expires_at": MOMENT,

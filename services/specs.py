@@ -290,6 +290,14 @@ class ClosingCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenCall:
+    """Call that a program has asked for: it is all that the turn does, asked about like any other, without a model."""
+
+    alias: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
@@ -315,6 +323,7 @@ class TurnRequest:
     # “not from a tool” in the person's language, behind values of answers that no source holds; empty: no check.
     unsupported_sign: str = ""
     closing: ClosingCall | None = None
+    given: GivenCall | None = None
     key: str = field(default="", repr=False)  # the turn's among all databases; nobody can guess it
 
 

@@ -132,6 +132,12 @@ class AiAssistant(models.Model):
         help="MCP clients of its users, such as Claude or VS Code, may read these records, too, with the rights of "
         "the user. What they read goes to the model of the client.",
     )
+    is_changed_by_clients = fields.Boolean(
+        "MCP Clients May Change",
+        groups="woow_paas_platform.group_admin",
+        help="MCP clients of its users may ask to change these records as far as the assistant may. Each change is "
+        "shown to the user, who allows it in Odoo before anything is done.",
+    )
     record_access_ids = fields.One2many(
         "woow_paas_platform.record_access",
         "assistant_id",

@@ -33,6 +33,7 @@ STATE = (
     "mcp_tool_disabled_ids",
     "record_access_ids",
     "is_open_to_clients",
+    "is_changed_by_clients",
     "approval_mode",
     "approval_rule_ids",
     "max_rounds",

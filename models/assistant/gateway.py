@@ -85,7 +85,7 @@ class Gateway(models.Model):
         "access_id",
         string="Odoo Records",
         domain=[("assistant_id.is_open_to_clients", "=", True)],
-        help="Models that assistants open to MCP clients.",
+        help="Models that assistants open to MCP clients, to be read, and changed where the assistant allows that.",
     )
     assistant_ids = fields.Many2many(
         "ai.assistant",
@@ -93,6 +93,7 @@ class Gateway(models.Model):
         "gateway_id",
         "assistant_id",
         string="Assistants",
+        domain=[("cloud_service_id", "=", False)],
         check_company=True,
         help="Each is a tool that asks it one question.",
     )
@@ -251,9 +252,49 @@ class Gateway(models.Model):
         shown = set(self.sudo().record_access_ids.mapped("model"))
         return {model: one for model, one in access.items() if model in shown}
 
+    def _changed_by(self):
+        """``[(assistant, {model: Access})]``: records that clients of the current user may ask to change here."""
+        # sudo: ai.assistant - which of those that the user may chat with are open to changes
+        open_ones = self._assistant()._everywhere().sudo()
+        open_ones = open_ones.filtered(
+            lambda one: one.is_open_to_clients and one.is_changed_by_clients
+        )
+        # sudo: gateway, record_access - see `_shown_tools`
+        lines, found = self.sudo().record_access_ids, []
+        for assistant in open_ones:
+            shown = set(
+                lines.filtered(lambda line, of=assistant: line.assistant_id == of).mapped("model")
+            )
+            access = assistant._record_access().items()
+            found.append(
+                (assistant, {name: one for name, one in access if not self or name in shown})
+            )
+        return found
+
+    def _changing(self):
+        """``{name: RecordTool}`` that change records."""
+        allowed = {
+            name
+            for _one, access in self._changed_by()
+            for one in access.values()
+            for name in one.operations
+        }
+        return {tool.name: tool for tool in catalog.CHANGING if tool.operation in allowed}
+
+    def _changer(self, tool, model):
+        """The assistant that changes records of this model with this tool.
+
+        :param model: as the client names it, not checked
+        :return: the assistant and the names of all models that it may use here; empty if nobody may
+        """
+        for assistant, access in self._changed_by():
+            if model in access and tool.operation in access[model].operations:
+                return assistant, sorted(access)
+        return self._assistant(), []
+
     def _assistants(self):
         """``{name of the tool: assistant}`` that the current user may ask here; the personal gateway shows none."""
-        offered = self._assistant().search([("active", "=", True)])
+        offered = self._assistant()._everywhere()
         # sudo: gateway - see `_shown_tools`
         shown, found = offered & self.sudo().assistant_ids._origin, {}
         for assistant in shown.sorted("id"):
@@ -281,10 +322,11 @@ class Gateway(models.Model):
             for spec in offered._tool_specs()
         ]
         reading = READING.values() if self._record_access() else ()
+        changing = self._changing().values() if const.RECORDS in scopes else ()
         ask = self._assistants() if const.ASSISTANTS in scopes else {}
         return [
             *specs,
-            *(tool.spec for tool in reading),
+            *(tool.spec for tool in (*reading, *changing)),
             *(asking.tool(name, one.name, one.description or "") for name, one in ask.items()),
         ]
 

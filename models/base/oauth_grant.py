@@ -40,7 +40,8 @@ class OauthGrant(models.Model):
         "Permissions",
         required=True,
         readonly=True,
-        help="tools:read lists the user's tools, tools:call calls them, assistants asks assistants.",
+        help="tools:read lists the user's tools, tools:call calls them, assistants asks assistants, records:write asks "
+        "to change records.",
     )
     redirect_uri = fields.Char(
         "Redirect URI", required=True, readonly=True, help="Address that took the code."
@@ -257,7 +258,8 @@ class OauthGrant(models.Model):
         return self.search(own & Domain("expires_at", ">", fields.Datetime.now()))
 
     def _data(self):
-        """Public data: ``[{id, name, gateway, place, can_call, can_ask, connected_at, last_used_at, expires_at}]``."""
+        """Public data: ``[{id, name, gateway, place, can_call, can_ask, can_change, connected_at, last_used_at,
+        expires_at}]``."""
         return [
             {
                 "id": grant.id,
@@ -268,6 +270,7 @@ class OauthGrant(models.Model):
                 "place": redirects.place(grant.redirect_uri)[1],
                 "can_call": const.CALL in grant.scope.split(),
                 "can_ask": const.ASSISTANTS in grant.scope.split(),
+                "can_change": const.RECORDS in grant.scope.split(),
                 "connected_at": utc(grant.create_date),
                 "last_used_at": utc(grant.last_used_at),
                 "expires_at": utc(grant.expires_at),

@@ -29,6 +29,7 @@ from ...tools.refusals import (
     TooLate,
     TooManyTurns,
 )
+from .ai_turn_event import OrderedJson
 
 _logger = logging.getLogger(__name__)
 
@@ -90,6 +91,11 @@ class AiTurn(models.Model):
         "Messages of the Program",
         readonly=True,
         help="Earlier messages and instructions that a program sent with the question.",
+    )
+    given_call = OrderedJson(
+        "Call of the Program",
+        readonly=True,
+        help="The only call of the turn, which a program has asked for; no model is asked.",
     )
     is_response = fields.Boolean(
         "Stored Response",
@@ -356,6 +362,7 @@ class AiTurn(models.Model):
         "prompt_server",
         "client_messages",
         "foreign_name",
+        "given_call",
     )
     def _compute_taint(self):
         for turn in self:
@@ -365,7 +372,9 @@ class AiTurn(models.Model):
                 turn.taint = "record"
             elif turn.prompt_server:
                 turn.taint = "prompt"
-            elif any(message["role"] != "user" for message in turn.client_messages or ()):
+            elif turn.given_call or any(
+                message["role"] != "user" for message in turn.client_messages or ()
+            ):
                 turn.taint = "program"  # who has written it is not known
             else:
                 said = [turn.prompt or "", *turn._earlier_said()]
@@ -470,6 +479,7 @@ class AiTurn(models.Model):
                 "mentions": question.mentions or False,
                 "prompt_server": self._prompt_server_of(question) or False,
                 "client_messages": question.client_messages or False,
+                "given_call": question.given or False,
                 "foreign_name": question.foreign_name or False,
                 "is_unattended": question.is_unattended,
                 "is_response": question.is_response,
@@ -557,6 +567,7 @@ class AiTurn(models.Model):
                 "mentions": old.mentions,
                 "prompt_server": old.prompt_server,
                 "client_messages": old.client_messages,
+                "given_call": old.given_call,
                 "foreign_name": old.foreign_name,
                 "is_unattended": old.is_unattended,
                 "is_compact": old.is_compact,

@@ -13,7 +13,7 @@ from ...services.records import catalog
 from ...services.records import mentions as record_mentions
 from ...services.render import markdown
 from ...services.sentence import _lt
-from ...services.specs import Compaction, Context, Limits, TurnRequest
+from ...services.specs import Compaction, Context, GivenCall, Limits, TurnRequest
 from ...services.turn import names, read_result
 from ...tools import host, limits, sentences
 from ...tools.refusals import Unsupported
@@ -155,8 +155,14 @@ class AiTurn(models.Model):
             pictures=self._pictures_of_calls() if llm.supports_vision else {},
             unsupported_sign=self._unsupported_sign(),
             closing=self._closing_call(),
+            given=self._given_call(),
             key=self._key(),
         )
+
+    def _given_call(self):
+        """:return: the `GivenCall` that is all that the turn does, or None"""
+        given = self.given_call
+        return GivenCall(alias=given["alias"], arguments=given["arguments"]) if given else None
 
     def _closing_call(self):
         """:return: the `ClosingCall` that is made with the answer, or None; a hook for runs"""
@@ -294,7 +300,10 @@ class AiTurn(models.Model):
     def _record_access(self):
         """Access of the assistant to Odoo's records here; none where others read along."""
         self.ensure_one()
-        return self.assistant_id._record_access() if self._is_private() else {}
+        access = self.assistant_id._record_access() if self._is_private() else {}
+        if self.given_call:
+            access = {name: access[name] for name in self.given_call["models"] if name in access}
+        return access
 
     def _allowed_companies(self):
         self.ensure_one()

@@ -23,6 +23,8 @@ class Question:
     :param foreign_name: name of a record whose words stand in `content`
     :param is_unattended: asked by an action, so that nobody waits for the answer
     :param is_response: a program may find the answer by its id and go on from it
+    :param given: ``{"alias", "arguments", "models"}`` of a call on records of these models that a program asks for; the
+        turn does nothing else
     :param in_browser: asked on a page, whose person is told of the answer; programs tell nobody what they have read
     """
 
@@ -41,3 +43,4 @@ class Question:
     is_unattended: bool = False
     in_browser: bool = False
     is_response: bool = False
+    given: dict | None = None

@@ -4,6 +4,7 @@ A turn that waits for its user, or that goes on without its client, keeps the ca
 again, hears the same turn.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -100,6 +101,28 @@ class TurnReply:
             return CallResult(outcome="cancelled", text=GONE, display=GONE)
         text = self._answer.text
         return CallResult(outcome="ok", text=text, display=text)
+
+
+class CallReply(TurnReply):
+    """The same of a turn that makes one call.
+
+    :param made: gives the result of that call, a `CallResult`
+    """
+
+    def __init__(self, *args: Any, made: Callable[[], CallResult]) -> None:
+        super().__init__(*args)
+        self._made = functools.cache(made)
+
+    def _result(self) -> ToolResult:
+        if self.ending != "done":
+            return super()._result()
+        result = self._made()
+        if result.is_error:
+            return results.failed(result.text, result.outcome)
+        return results.of_tool({"content": [{"type": "text", "text": result.text}]})
+
+    def outcome(self) -> CallResult:
+        return self._made() if self.ending == "done" else super().outcome()
 
 
 class AskedTurn(Completion):

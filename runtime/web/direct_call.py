@@ -28,6 +28,7 @@ from .slots import at_most
 _logger = logging.getLogger(__name__)
 
 CALL = "woow_paas_platform.tool_call"
+NO_RESULT = _lt("This call was not made.")
 NO_TIME = _lt("There was no time left for this call beside the others. Make it again on its own.")
 
 
@@ -171,6 +172,19 @@ def _read(dbname, uid, direct):
         result = CallResult(outcome=outcome, text=str(error), display=str(error))
         return Executed(result=result, error=error)
     return Executed(result=result, raw={"content": [{"type": "text", "text": result.text}]})
+
+
+def result_in(dbname, turn_id):
+    """Result of the only call of a turn.
+
+    :return: `CallResult`
+    """
+
+    def work(env):
+        call = env[CALL].search([("turn_id", "=", turn_id)], order="id", limit=1)
+        return call._as_result() if call.outcome else CallResult(outcome="unknown", text=NO_RESULT)
+
+    return db.read_only(dbname, work)
 
 
 def close(dbname, results):

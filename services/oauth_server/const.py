@@ -3,8 +3,9 @@
 import re
 
 READ, CALL, ASSISTANTS = "tools:read", "tools:call", "assistants"
+RECORDS = "records:write"
 TOOLS = (READ, CALL)  # of MCP, for clients that name no scope
-SCOPES = (*TOOLS, ASSISTANTS)
+SCOPES = (*TOOLS, ASSISTANTS, RECORDS)
 
 CODE_LIFE = 60  # s; RFC 6749, 4.1.2 allows ten minutes
 ACCESS_LIFE = 3600  # s

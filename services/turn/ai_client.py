@@ -18,7 +18,7 @@ from ..llm.answer import Answer
 from ..llm.connections import Connections
 from ..render import markdown
 from ..sentence import _lt
-from ..specs import CallResult, LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
+from ..specs import CallResult, GivenCall, LlmSpec, ToolCall, TurnProgress, TurnRequest, TurnResult
 from . import advice
 from .calls import Calls, Reports
 from .ports import Journal
@@ -94,6 +94,8 @@ class _Turn(Calling, Checking, SummingUp):
     async def run(self) -> TurnResult:
         is_resumed = self.progress.started
         self._begin()
+        if self.request.given:
+            return await self._make(self.request.given)
         self.model = await self._open_model(self.llm)
         if ended := await self._compact():
             return ended
@@ -129,6 +131,16 @@ class _Turn(Calling, Checking, SummingUp):
             if is_last:
                 return self._finished()
         return TurnResult(state="stopped", text=self._last_text())
+
+    async def _make(self, given: GivenCall) -> TurnResult:
+        """Make one call instead of asking a model."""
+        calls = transcript.open_calls(self.progress, self.tools.find)
+        if not self.progress.messages:
+            calls = [self._given_call(given)]
+            await self._save_answer(Answer(), calls)
+        if calls and not await self._run_calls(calls):
+            return self._wait()
+        return self._finished()
 
     def _wait(self, confirm: int = 0) -> TurnResult:
         if self.stop.is_set():

@@ -8,6 +8,7 @@ from services import jsonrpc, text
 from services.approval import taint
 from services.catalog import address, mcp_json, template_file
 from services.errors import ConfigError
+from services.gateway import asking
 from services.grounding import check, tables, values
 from services.llm import llm_errors, prompt_reader, transcript
 from services.llm.lenient_json import LenientJson, TooDeep
@@ -19,6 +20,7 @@ from services.mcp.pool import pool
 from services.mcp.transport import param_headers
 from services.net import egress, faults
 from services.oauth import metadata
+from services.oauth_server import const as oauth_const
 from services.oauth_server import redirects, tokens
 from services.openapi import parser
 from services.records import compare, id_check, placeholders
@@ -614,6 +616,12 @@ PATTERNS = {
         128_000,
         definition_diff._listed,
         (" ", ",", "a ", "a, ", ";\n", "a"),
+    ),
+    "services.oauth_server.const.CODE": (16_384, oauth_const.CODE.fullmatch, ("a", "-", "a ")),
+    "services.gateway.asking._WORD": (
+        10_000,
+        lambda s: asking.tool_name(s, 1),
+        ("a", "a ", " ", "é"),
     ),
     "services.oauth_server.redirects._CHARACTERS": (
         16_384,

@@ -1,10 +1,12 @@
 """Odoo's own records in real processes: read, rehearsed, changed once, whatever dies in between."""
 
 import contextlib
+import re
 import socket
 import threading
 import time
 
+import httpx
 import pytest
 from chat import Chat, calls, first, of, text_of, then
 from test_approval import asked, decide
@@ -13,6 +15,7 @@ from waiting import eventually
 from dev.progress import DevError
 
 ACCESS = "woow_paas_platform.record_access"
+GATEWAY = "woow_paas_platform.gateway"
 SLOW = """
 record.write({'ref': str(int(record.ref or 0) + 1)})
 env.cr.execute('SELECT pg_sleep(3)')
@@ -91,6 +94,79 @@ def test_a_question_and_a_change_that_is_shown_before_it_happens(with_partners, 
     events = turn.events()
     assert of(events, "tool_result")[0]["outcome"] == "ok" and text_of(events) == "It moved."
     assert odoo.rpc("res.partner", "read", [partner], ["city"])[0]["city"] == "Linz"
+
+
+@pytest.fixture
+def client_of(with_partners):
+    """Calls a tool at a gateway, as an MCP client of the administrator; assistants let clients change records."""
+    odoo, opened = with_partners, {"is_open_to_clients": True, "is_changed_by_clients": True}
+    assistants = odoo.rpc("ai.assistant", "search", [])
+    odoo.rpc("ai.assistant", "write", assistants, opened)
+    lines = odoo.rpc(ACCESS, "search", [("model", "=", "res.partner")])
+    odoo.rpc(ACCESS, "write", lines, {"policy": "auto"})
+    values = {"code": "desk", "name": "Desk", "record_access_ids": lines}
+    (gateway,) = odoo.rpc(GATEWAY, "create", [{**values, "assistant_ids": assistants}])
+    admin = odoo.session("admin")
+    named = {"name": "e2e", "days": 30, "password": "admin"}
+    key = admin.post("/api/mcp/keys", json=named).json()["key"]
+
+    def call(path, name, **arguments):
+        message = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        }
+        headers = {"Authorization": f"Bearer {key}"}
+        answer = httpx.post(odoo.url + path, json=message, headers=headers, timeout=60)
+        return answer.json()["result"]
+
+    yield call
+    for known in admin.get("/api/mcp/keys").json()["keys"]:
+        admin.delete(f"/api/mcp/keys/{known['id']}")
+    odoo.rpc(GATEWAY, "unlink", [gateway])
+    odoo.rpc("ai.assistant", "write", assistants, dict.fromkeys(opened, False))
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/desk"])
+def test_a_client_changes_a_record_once_it_is_allowed(with_partners, client_of, path):
+    odoo, admin = with_partners, with_partners.session("admin")
+    (partner,) = odoo.rpc("res.partner", "create", [{"name": "Zebra Works", "city": "Graz"}])
+
+    def move(city):
+        values = {"city": city}
+        return client_of(path, "update_records", model="res.partner", ids=[partner], values=values)
+
+    def decide_on_it(decision):
+        (asked,) = admin.get("/api/ai/decisions").json()["decisions"]
+        (change,) = asked["changes"]
+        assert (change["name"], change["fields"][0]["new"]) == ("Zebra Works", city)
+        said = {"id": asked["id"], "decision": decision}
+        path = f"/api/ai/turns/{asked['turn_id']}/decision"
+        assert admin.post(path, json=said).status_code < 300
+
+    def city_now():
+        return odoo.rpc("res.partner", "read", [partner], ["city"])[0]["city"]
+
+    for city, decision in (("Linz", "approve_once"), ("Wien", "deny")):
+        before = city_now()
+        for _ in range(2):
+            assert move(city)["_meta"]["code"] == "approval_required"
+        assert city_now() == before
+        decide_on_it(decision)
+        told = move(city)
+        assert told["isError"] == (decision == "deny"), told
+        assert city_now() == ("Linz" if decision == "approve_once" else before)
+    assert move("Wien")["_meta"]["code"] == "approval_required", "denied once is asked anew"
+    decide_on_it("deny")
+
+
+def test_a_client_asks_an_assistant(with_partners, client_of, scripted_llm):
+    (assistant,) = with_partners.rpc("ai.assistant", "search_read", [], ["name"], limit=1)
+    words = "_".join(re.findall(r"[a-z0-9]+", assistant["name"].lower()))
+    scripted_llm.script(first("Which orders are late", {"content": "None is late."}))
+    result = client_of("/mcp/desk", f"ask_{words}", question="Which orders are late?")
+    assert result["content"][0]["text"] == "None is late."
 
 
 def test_an_action_that_was_killed_in_the_middle_is_not_run_again(new_odoo, scripted_llm):

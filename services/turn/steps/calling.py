@@ -9,7 +9,7 @@ from ... import const, text
 from ...llm.answer import Answer
 from ...openapi import recall
 from ...records import id_check, repeat_check
-from ...specs import ToolCall, ToolSpec
+from ...specs import GivenCall, ToolCall, ToolSpec
 from .step import Step
 
 MAX_CALLS = 20  # calls of one answer; what a model asks beyond it is refused
@@ -47,6 +47,17 @@ class Calling(Step):
         if calls and all(call.problem.startswith(repeat_check.MADE) for call in calls):
             self.progress.sum_up = True  # it goes round in circles
         return calls
+
+    def _given_call(self, given: GivenCall) -> ToolCall:
+        tool, server = self.tools.resolve(given.alias) or (None, None)
+        return ToolCall(
+            id=f"call_{uuid.uuid4().hex}",
+            alias=given.alias,
+            round=self.progress.round + 1,
+            tool=tool,
+            server=server,
+            arguments=dict(given.arguments),
+        )
 
     def _closing_calls(self, answer: Answer) -> list[ToolCall]:
         """The call that the host makes with the answer, unless it was made: a retry takes over what was."""

@@ -105,7 +105,12 @@ export class ClientKeys extends Component {
         return _t("Disconnect %(name)s", { name });
     }
 
-    useOf({ gateway, place, can_call, can_ask, last_used_at }) {
+    useOf(client) {
+        const use = this.kindOfUse(client);
+        return client.can_change ? _t("%(use)s, may ask to change records", { use }) : use;
+    }
+
+    kindOfUse({ gateway, place, can_call, can_ask, last_used_at }) {
         const values = {
             place: gateway ? `${gateway} · ${place}` : place,
             moment: formatMomentFull(last_used_at),

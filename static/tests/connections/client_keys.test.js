@@ -22,6 +22,7 @@ const CLIENT = {
     place: "localhost",
     can_call: true,
     can_ask: false,
+    can_change: false,
     connected_at: "2026-11-21T20:17:43Z",
     last_used_at: "2026-11-22T20:17:43Z",
     expires_at: "2026-12-22T20:17:43Z",

@@ -23,6 +23,7 @@ from services.records.errors import ConnectionLost, RecordError, TryAgain, unkno
 from services.specs import (
     CallResult,
     ClosingCall,
+    GivenCall,
     Limits,
     ToolCall,
     TurnProgress,
@@ -727,3 +728,57 @@ async def test_the_call_with_the_answer_waits_for_its_decision_as_any_other():
         done = await Turn(request, journal=denied).run()
     assert (done.result.state, done.result.text) == ("done", "It is sunny.")
     assert [result.outcome for result in denied.results] == ["denied"]
+
+
+# ------------------------------------------------------------ the call that a program has asked for
+
+GIVEN = GivenCall(
+    alias="update_records",
+    arguments={"model": "res.partner", "ids": [1], "values": {"city": "Linz"}},
+)
+
+
+async def given(journal, progress=None, tools=ALL):
+    """A turn that makes one call, and the arguments with which it was made; no model is there to be asked."""
+    made = []
+
+    async def update(call):
+        made.append(call.arguments)
+        return DONE
+
+    journal.records.setdefault("update_records", update)
+    async with ScriptedLlm() as llm:
+        request = replace(request_of(llm, tools=tools), given=GIVEN)
+        turn = await Turn(request, journal=journal, progress=progress).run()
+        assert llm.requests == []
+    return turn, made
+
+
+async def test_a_given_call_is_all_that_a_turn_does():
+    done, made = await given(MemoryJournal())
+    assert (done.result.state, made) == ("done", [dict(GIVEN.arguments)])
+    again, made = await given(MemoryJournal(), progress=done.progress)
+    assert (again.result.state, made) == ("done", [])
+
+
+async def test_a_given_call_waits_for_its_decision_as_any_other():
+    journal = MemoryJournal({"update_records": Verdict(kind="ask")})
+
+    async def rehearse(_call):
+        return None
+
+    journal.records["update_records"] = rehearse
+    waits, made = await given(journal)
+    assert (waits.result.state, made) == ("waiting", [])
+    allowed, made = await given(MemoryJournal(), progress=waits.progress)
+    assert (allowed.result.state, made) == ("done", [dict(GIVEN.arguments)])
+    denied = MemoryJournal({"update_records": Verdict(kind="deny", reason="No.")})
+    done, made = await given(denied)
+    assert (done.result.state, made, denied.results[0].outcome) == ("done", [], "denied")
+
+
+async def test_a_given_call_of_a_tool_that_is_not_offered_is_not_made():
+    journal = MemoryJournal()
+    done, made = await given(journal, tools=())
+    assert (done.result.state, made) == ("done", [])
+    assert [result.outcome for result in journal.results] == ["unknown_tool"]
