@@ -55,6 +55,7 @@ ARROWS = {
         " services.turn.steps"
     ),
     "services.turn.queue": "services services.render services.turn",
+    "services.replay": "services services.grounding services.mcp.session services.turn",
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {

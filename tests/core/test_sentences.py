@@ -209,6 +209,7 @@ NOT_FOR_PEOPLE = {
         "openai_api/response_question.py",
         "oauth_server/parameters.py",
         "oauth_server/registration.py",
+        "replay/replay.py",
         "sandbox/bubblewrap.py",
         "sentence.py",
         "toolset/lookup.py",
