@@ -50,6 +50,14 @@ QUESTION_DECISIONS = ("accept", "decline", "cancel")
 ALL_CALLS = "all"  # in place of a call's id
 PENDING = [("approval", "=", "pending"), ("outcome", "=", False)]  # calls that wait for a decision
 DECISIONS = "woow_ai/decisions"  # on the bus: what waits for the person is not what it was
+# Of a turn `w`: it waits for a runner and for nothing else of its conversation.
+CLAIMABLE = """
+    w.state = 'queued'
+    AND NOT EXISTS (
+        SELECT 1 FROM woow_paas_platform_ai_turn o
+         WHERE o.channel_id = w.channel_id
+           AND (o.state = 'running' OR o.id < w.id AND o.state IN ('queued', 'waiting')))
+    """
 
 
 class AiTurn(models.Model):

@@ -232,6 +232,15 @@ class AiTurn(models.Model):
         """The person, or nobody: in a thread of a channel, others would read what a person's own servers say."""
         return self.user_id if self._is_private() else self.user_id.browse()
 
+    def _for_its_user(self):
+        """The turn in the language, time zone and companies of its user, and still with the rights of the caller."""
+        user = self.user_id
+        return self.with_context(
+            lang=self._language(),
+            tz=user.with_user(user).context_get()["tz"],
+            allowed_company_ids=list(user._get_company_ids()),
+        )
+
     def _check_still_allowed(self):
         """:return: a sentence when the person may no longer use this chat, else ``""``"""
         self.ensure_one()

@@ -32,13 +32,7 @@ class OdooStore(TurnCalls, RecordCalls):
         """
 
         def work(env, said: str | None = None) -> Any:
-            turn = self._held(env, claim)
-            user = turn.user_id
-            turn = turn.with_context(
-                lang=turn._language(),
-                tz=user.with_user(user).context_get()["tz"],
-                allowed_company_ids=list(user._get_company_ids()),
-            )
+            turn = self._held(env, claim)._for_its_user()
             if reason := turn._check_still_allowed():
                 raise EngineError(reason)
             if turn.mentions and said is None:
@@ -46,7 +40,7 @@ class OdooStore(TurnCalls, RecordCalls):
             progress = TurnProgress(**(turn.transcript or {}))
             return Loaded(
                 # sudo: the user may use the assistant (checked above), not read its servers' secrets
-                request=turn.with_user(user).sudo()._turn_request(said or ""),
+                request=turn.with_user(turn.user_id).sudo()._turn_request(said or ""),
                 progress=progress,
                 stop_requested=turn._is_stop_requested(),
                 has_unread_files=bool(turn._unread_files()),

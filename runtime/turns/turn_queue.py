@@ -10,6 +10,7 @@ from collections.abc import Collection
 from odoo.modules import module as odoo_module
 from psycopg2.errors import UniqueViolation
 
+from ...models.turn.ai_turn import CLAIMABLE
 from ...services.turn.ports import Claim
 from ...services.turn.queue.heartbeat import BEATS
 from ...tools import copies, db, notify, settings
@@ -56,12 +57,7 @@ class TurnQueue:
                            ROW_NUMBER() OVER (PARTITION BY w.user_id ORDER BY w.id)
                            + COALESCE(busy.turns, 0) AS place
                       FROM woow_paas_platform_ai_turn w LEFT JOIN busy USING (user_id)
-                     WHERE w.state = 'queued'
-                       AND NOT EXISTS (
-                            SELECT 1 FROM woow_paas_platform_ai_turn o
-                             WHERE o.channel_id = w.channel_id
-                               AND (o.state = 'running'
-                                    OR o.id < w.id AND o.state IN ('queued', 'waiting')))),
+                     WHERE CLAIMABLE),
                 taken AS MATERIALIZED (
                     SELECT q.id FROM woow_paas_platform_ai_turn q JOIN line ON line.id = q.id
                      WHERE q.state = 'queued' AND line.place <= %(per_person)s
@@ -82,7 +78,7 @@ class TurnQueue:
                           FROM woow_paas_platform_ai_turn_event e WHERE e.turn_id = t.id),
                        t.user_id,
                        t.lease_epoch - COALESCE((t.transcript ->> 'epoch')::int, 0)
-                """,
+                """.replace("CLAIMABLE", CLAIMABLE),
                 {
                     "runner": runner_id,
                     "lease": lease,
