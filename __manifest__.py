@@ -62,6 +62,7 @@
         "views/workspace_views.xml",
         "views/ai_turn_views.xml",
         "views/answer_rating_views.xml",
+        "views/assistant_test_views.xml",
         "views/ai_run_views.xml",
         "views/ir_actions_server_views.xml",
         "views/mail_address_views.xml",

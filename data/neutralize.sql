@@ -27,6 +27,16 @@ DO $$ BEGIN
     END IF;
 END $$;
 
+-- tests of assistants go on in the original; a backup of an older version has none
+DO $$ BEGIN
+    IF to_regclass('woow_paas_platform_assistant_test_result') IS NOT NULL THEN
+        UPDATE woow_paas_platform_assistant_test_result
+           SET state = 'stopped', lease_until = NULL WHERE state IN ('queued', 'running');
+        UPDATE woow_paas_platform_assistant_test_run
+           SET state = 'stopped', ended_at = now() AT TIME ZONE 'UTC' WHERE state = 'running';
+    END IF;
+END $$;
+
 -- calls and turns that are under way go on in the original only
 UPDATE woow_paas_platform_tool_call
    SET outcome = CASE WHEN started_at IS NULL THEN 'cancelled' ELSE 'unknown' END,

@@ -3,6 +3,7 @@ from . import test_activity
 from . import test_admin
 from . import test_approval
 from . import test_assistant_face
+from . import test_assistant_tests
 from . import test_assistant_versions
 from . import test_attachments
 from . import test_assistant

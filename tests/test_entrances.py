@@ -160,6 +160,8 @@ IMMEDIATE = {
 }
 # Methods that RPC reaches, beside Odoo's own create, write and unlink: these ask a server in the background …
 IN_BACKGROUND = {
+    ("assistant_test", "action_run"),
+    ("assistant_test_run", "action_start"),
     ("mcp_server", "action_start"),
     ("mcp_server", "action_sync_tools"),
     ("discuss.channel", "execute_command_mcp"),
@@ -191,7 +193,11 @@ HERE = {
     ("ai_run", "action_retry"),
     ("ai_run", "action_stop"),
     ("ai_turn", "action_open_chat"),
+    ("ai.assistant", "action_view_tests"),
+    ("ai_turn", "action_add_to_tests"),
     ("answer_rating", "action_mark_read"),
+    ("assistant_test_run", "action_stop"),
+    ("assistant_test_run", "action_view_results"),
     ("ai_turn", "action_view_conversation"),
     ("discuss.channel", "execute_command_compact"),
     ("ai.assistant", "action_chat"),

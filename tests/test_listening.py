@@ -121,7 +121,7 @@ class TestListening(AiCase):
 
     def test_who_hears_nothing_looks_for_its_streams_as_often(self):
         heard, events = Heard(), []
-        rows = {listener.FREE_WORK: [(False, False, "secret")], listener.EVENTS: events}
+        rows = {listener.FREE_WORK: [(False, False, False, "secret")], listener.EVENTS: events}
         line = SimpleNamespace(
             query=lambda statement, _values=(): rows[statement], close=lambda: None
         )

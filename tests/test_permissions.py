@@ -47,6 +47,11 @@ RIGHTS = {
     "service_version": (MANAGERS, NOBODY, NOBODY, NOBODY),
     "personal_version": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "assistant_version": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "assistant_test": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "test_expectation": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "test_run": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "test_result": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "test_result_of_records": (NOBODY, NOBODY, NOBODY, NOBODY),  # its own user's
     "lock": (ADMIN, ADMIN, ADMIN, NOBODY),  # the admin's own
     "call_preview": (ADMIN, ADMIN, ADMIN, NOBODY),
     "opt_out": (OWN, NOBODY, NOBODY, NOBODY),
@@ -243,6 +248,7 @@ class TestPermissionsOnRecords(People, AiCase):
                 "mail_address", assistant_id=cls.assistant.id, alias_name="ask.me"
             ),
             **cls._webhooks(),
+            **cls._tests(),
             "default_prompt": cls._make(
                 "default_prompt",
                 name="Sum up",
@@ -280,6 +286,24 @@ class TestPermissionsOnRecords(People, AiCase):
         values = {"event": "turn.ended", "message_id": "msg_1", "payload": "{}"}
         delivery = cls._make("webhook_delivery", webhook_id=webhook.id, **values)
         return {"webhook": webhook, "webhook_delivery": delivery}
+
+    @classmethod
+    def _tests(cls):
+        cls.env.cr.flush()  # the assistant's version
+        values = {"assistant_id": cls.assistant.id, "name": "Weather", "questions": "Rain?"}
+        test = cls._make("assistant_test", **values, user_id=cls.internal.id)
+        line = cls._make("test_expectation", test_id=test.id, kind="contains", text="no")
+        run = cls._make("assistant_test_run", assistant_id=cls.assistant.id)
+        version = cls.assistant.version_id
+        values = {"run_id": run.id, "test_id": test.id, "version_id": version.id}
+        result = cls._make("assistant_test_result", **values, user_id=cls.internal.id)
+        return {
+            "assistant_test": test,
+            "test_expectation": line,
+            "test_run": run,
+            "test_result": result,
+            "test_result_of_records": result.copy({"uses_records": True}),
+        }
 
     @classmethod
     def _control(cls):

@@ -2,7 +2,7 @@
 
 A note is a kind with the ids that it is about: ``queued`` (a turn may wait), ``events`` (a turn has new ones; which
 of them, no other tenant is told), ``stop`` and ``answered`` (a turn), ``server_off`` and ``server_recovered`` (a
-server), ``conversation_over`` (a channel).
+server), ``conversation_over`` (a channel), ``tests`` (a run of tests).
 """
 
 import functools
@@ -95,6 +95,11 @@ def answered(cr, turn_id: int) -> None:
 def conversation_over(cr, channel_id: int) -> None:
     """A conversation was deleted: what servers keep for it ends."""
     _send(cr, "conversation_over", channel_id)
+
+
+def tests(cr, run_id: int) -> None:
+    """Tell all processes that tests of this run wait."""
+    _send(cr, "tests", run_id)
 
 
 def events(cr) -> None:

@@ -29,7 +29,7 @@ name active state user_id server_id tool_id scope message_id channel_id sequence
 schema model model_id usage error definition records key host path method category website icon label required
 secret value code role owner_id date partner_id group_ids company_id action annotations lang uid message arguments
 reason tokens companies authorization is_paused assistant_id channel_type definition_diff approval
-domain action_id cloud_service_id res_id res_model event depth
+domain action_id cloud_service_id res_id res_model event depth answer questions
 """
 CONTRACTS = ("services", "tools")  # whose public functions document their arguments
 # A field of a docstring, or an example that runs, which shows the shape of what is given and returned.
@@ -450,7 +450,7 @@ def _words(pages: list[str]) -> int:
 FIGURES = (
     Figure("classes of one model, at most", classes_of_models, 4, 4, _most),
     Figure("classes beyond a model's first", classes_of_models, 12, 10, _beyond_first),
-    Figure("files of models", model_files, 75, 65),
+    Figure("files of models", model_files, 78, 65),
     Figure("packages of models", model_packages, 11, 10),
     Figure("references upward between packages of models", references_upward, 0, 0),
     Figure("files below 25 lines", small_files, 0, 0),
@@ -461,7 +461,7 @@ FIGURES = (
     Figure("circles of modules", circles, 0, 0),
     Figure("late imports inside runtime", late_imports, 0, 0),
     Figure("private methods that tests call", private_calls, 830, 1_500),
-    Figure("words of the documentation", pages_of_docs, 32_220, 30_000, _words),
+    Figure("words of the documentation", pages_of_docs, 32_620, 30_000, _words),
 )
 
 

@@ -254,6 +254,9 @@ class AiAssistant(models.Model):
     turn_count = fields.Integer(
         "Questions", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
     )
+    test_count = fields.Integer(
+        "Tests", compute="_compute_test_count", groups="woow_paas_platform.group_admin"
+    )
     call_count = fields.Integer(
         "Tool Calls", compute="_compute_turn_count", groups="woow_paas_platform.group_admin"
     )
@@ -351,6 +354,14 @@ class AiAssistant(models.Model):
         for assistant in self:
             assistant.turn_count = turns.get(assistant, 0)
             assistant.call_count = calls.get(assistant, 0)
+
+    def _compute_test_count(self):
+        tests = self.env["woow_paas_platform.assistant_test"]
+        counts = dict(
+            tests._read_group([("assistant_id", "in", self.ids)], ["assistant_id"], ["__count"])
+        )
+        for assistant in self:
+            assistant.test_count = counts.get(assistant, 0)
 
     @api.constrains("mcp_server_ids", "cloud_service_id")
     def _check_mcp_servers(self):
@@ -566,6 +577,14 @@ class AiAssistant(models.Model):
             "woow_paas_platform.assistant_version_action"
         )
         return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
+
+    def action_view_tests(self):
+        self.ensure_one()
+        action = self.env["ir.actions.actions"]._for_xml_id(
+            "woow_paas_platform.assistant_test_action"
+        )
+        context = {"default_assistant_id": self.id}
+        return {**action, "domain": [("assistant_id", "=", self.id)], "context": context}
 
     def action_view_calls(self):
         self.ensure_one()

@@ -774,6 +774,13 @@ class AiTurn(models.Model):
         runs.search([("turn_id", "in", self.ids), ("state", "=", "started")])._stop()
         return super()._leave_runs()
 
+    def action_add_to_tests(self):
+        """Make a test of the turn, and open it."""
+        self.ensure_one()
+        self.check_access("read")
+        test = self.env["woow_paas_platform.assistant_test"]._add_turn(self)
+        return test.get_formview_action()
+
     def _run(self):
         """The run of an unattended turn, with sudo; empty for any other."""
         # sudo: ai_run - the system's row of a turn that the caller holds

@@ -41,6 +41,9 @@ DATABASES = """
 WORK = """
     SELECT EXISTS (SELECT 1 FROM woow_paas_platform_ai_turn
                     WHERE state = 'queued'
+                       OR state = 'running' AND lease_until < now() AT TIME ZONE 'UTC')
+        OR EXISTS (SELECT 1 FROM woow_paas_platform_assistant_test_result
+                    WHERE state = 'queued'
                        OR state = 'running' AND lease_until < now() AT TIME ZONE 'UTC'),
            (SELECT value FROM ir_config_parameter WHERE key = 'database.secret'),
            (SELECT latest_version FROM ir_module_module WHERE name = 'base'),
@@ -228,7 +231,7 @@ class Fleet:
 
     def _hear(self, tenant: Tenant, notes: notify.Notes, _is_own: bool) -> None:
         """Called by the wake-up channel, in its thread."""
-        if "queued" in notes or not self._channel.is_heard():
+        if not notes.keys().isdisjoint(("queued", "tests")) or not self._channel.is_heard():
             tenant.is_called = True
             self.wake()
 

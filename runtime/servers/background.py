@@ -1,6 +1,7 @@
 """Background jobs about servers and webhooks, begun after a commit: no request, cron or cursor waits for them."""
 
 from .. import process
+from ..turns import replays
 from . import server_jobs, webhooks
 from .server_store import ServerStore
 
@@ -47,4 +48,11 @@ def deliver_later(dbname: str, webhook_ids: list[int]) -> None:
     """Deliver what webhooks have to be told."""
     process.in_background(
         lambda engine, loop: webhooks.deliver(engine, loop, webhooks.Outbox(dbname), webhook_ids)
+    )
+
+
+def replay_later(dbname: str) -> None:
+    """Run tests of assistants that wait."""
+    process.in_background(
+        lambda engine, loop: replays.run_all(engine, loop, replays.ReplayStore(dbname))
     )

@@ -35,7 +35,15 @@ PAGE = (
     256 * 1024
 )  # characters of one page of a turn's log, or bytes of a stream's; one event may be longer
 READERS = 8  # cursors that this process takes for replays of one database at a time
-KINDS = ("queued", "stop", "server_off", "server_recovered", "answered", "conversation_over")
+KINDS = (
+    "queued",
+    "stop",
+    "server_off",
+    "server_recovered",
+    "answered",
+    "conversation_over",
+    "tests",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +108,14 @@ class Subscription:
 _readers: dict[str, threading.BoundedSemaphore] = {}
 
 FREE_WORK = """
-    SELECT COUNT(*) > 0,
+    SELECT COUNT(*) > 0 OR EXISTS (
+               SELECT 1 FROM woow_paas_platform_assistant_test_result
+                WHERE state IN ('queued', 'running')),
            COALESCE(bool_or(state = 'queued' OR lease_until < now() AT TIME ZONE 'UTC'), FALSE),
+           EXISTS (
+               SELECT 1 FROM woow_paas_platform_assistant_test_result
+                WHERE state = 'queued'
+                   OR state = 'running' AND lease_until < now() AT TIME ZONE 'UTC'),
            (SELECT value FROM ir_config_parameter WHERE key = 'database.secret')
       FROM woow_paas_platform_ai_turn WHERE state IN ('queued', 'running')
     """
@@ -139,7 +153,7 @@ HISTORY = """
 
 def is_work_free(dbname: str) -> bool:
     """True if a turn waits that has no runner, or that a dead runner has left."""
-    ((_is_open, is_free, _secret),) = _read(dbname, FREE_WORK, [])
+    ((_is_open, is_free, _has_tests, _secret),) = _read(dbname, FREE_WORK, [])
     return is_free
 
 
@@ -193,6 +207,7 @@ class NotificationHandler(Protocol):
     def server_recovered(self, server_id: int) -> None: ...
     def answered(self, turn_id: int) -> None: ...
     def conversation_over(self, channel_id: int) -> None: ...
+    def tests(self, run_id: int) -> None: ...
 
     def rested(self, listener: "Listener") -> bool:
         """True if the listener was not needed for a while.
@@ -356,7 +371,7 @@ class Listener:
 
         :return: seconds until the next look
         """
-        ((is_open, is_free, secret),) = self._query(FREE_WORK)
+        ((is_open, is_free, has_tests, secret),) = self._query(FREE_WORK)
         self._channel.join(notify.token(self.dbname, secret), self.hear)
         if is_open:
             self._used = time.monotonic()
@@ -366,6 +381,8 @@ class Listener:
             self._notify(self._handler.queued, False)
         else:
             self._notify(self._handler.idle)
+        if has_tests:
+            self._notify(self._handler.tests, 0)
         return OPEN_INTERVAL if is_open else IDLE_INTERVAL
 
     def _tell(self, notes: notify.Notes) -> None:

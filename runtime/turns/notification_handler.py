@@ -140,6 +140,16 @@ class ProcessHandler:
         """Close the sessions of a conversation that was deleted; its processes end with them."""
         process.submit(lambda engine: engine.release(self._dbname, channel_id))
 
+    def tests(self, run_id: int) -> None:
+        """Run tests that wait, of this run and others. Making a runner takes long, so it is made in a thread."""
+        if process.runs_turns():
+            threading.Thread(
+                target=background.replay_later,
+                args=(self._dbname,),
+                name="woow-ai-tests",
+                daemon=True,
+            ).start()
+
     def answered(self, turn_id: int) -> None:
         if runner := process.running():
             runner.tell_answered(self._dbname, turn_id)

@@ -77,7 +77,7 @@ LATER = {
     "approval": "mcp assistant",
     "tenancy": "mcp recall",
     "mcp": "assistant recall turn statistics",
-    "assistant": "turn",
+    "assistant": "turn automation",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")

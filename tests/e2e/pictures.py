@@ -132,6 +132,36 @@ def test_an_action_that_asks(odoo, open_page):
     odoo.rpc("ir.actions.server", "unlink", [action])
 
 
+def test_two_versions_of_an_assistant(odoo, scripted_llm, open_page):
+    assistant = odoo.rpc("ai.assistant", "search", [], limit=1)[0]
+    (former,) = odoo.rpc("ai.assistant", "read", [assistant], ["max_rounds", "version_id"])
+    tests = [
+        {
+            "name": f"Weather in {city}",
+            "assistant_id": assistant,
+            "questions": f"Weather in {city}?",
+            "expectation_ids": [[0, 0, {"kind": "contains", "text": "sunny"}]],
+        }
+        for city in ("Graz", "Linz", "Wien")
+    ]
+    ids = odoo.rpc("woow_paas_platform.assistant_test", "create", tests)
+    odoo.rpc("ai.assistant", "write", [assistant], {"max_rounds": former["max_rounds"] + 1})
+    (now,) = odoo.rpc("ai.assistant", "read", [assistant], ["version_id"])
+    scripted_llm.script(
+        first("Weather in Graz?", {"content": "It is sunny in Graz."}),
+        first("Weather in Linz?", {"content": "It is sunny in Linz."}),
+        first("Weather in Wien?", {"content": "I do not know."}),
+    )
+    versions = [one["version_id"][0] for one in (former, now)]
+    values = {"assistant_id": assistant, "version_ids": versions, "test_ids": ids}
+    (run,) = odoo.rpc("woow_paas_platform.assistant_test_run", "create", [values])
+    odoo.rpc("woow_paas_platform.assistant_test_run", "action_start", [run])
+    page = open_page("admin", f"/odoo/ai-test-runs/{run}")
+    expect(page.locator("[name='progress']")).to_contain_text("100")
+    take(page, "admin-test-run")
+    odoo.rpc("woow_paas_platform.assistant_test", "unlink", ids)
+
+
 def test_what_a_user_sees(scripted_llm, open_page):
     question, both = "When is the tide in Keelung?", "Show me a picture and the weather."
     scripted_llm.script(

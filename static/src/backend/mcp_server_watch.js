@@ -7,6 +7,7 @@ import { standardWidgetProps } from "@web/views/widgets/standard_widget_props";
 const EVENTS = {
     "woow_paas_platform.mcp_server": "woow_ai/mcp_server",
     "woow_paas_platform.toolbox": "woow_ai/toolbox",
+    "woow_paas_platform.assistant_test_run": "woow_ai/test_run",
 };
 
 /** Reads the form again when its server or toolbox was read in the background; never over unsaved changes. */

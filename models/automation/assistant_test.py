@@ -1,0 +1,419 @@
+import json
+from dataclasses import replace
+
+from odoo import api, fields, models
+from odoo.exceptions import AccessError, UserError, ValidationError
+
+from ...services import text
+from ...services.errors import EngineError
+from ...services.replay import recordings
+from ...services.replay.replay import MAX_QUESTIONS, ReplaySpec
+from ...services.sentence import _lt
+from ..turn.ai_turn import FINAL_STATES, PROMPT_CHARS
+
+MAX_TESTS = 200  # of one assistant
+NAME_CHARS = 80
+BETWEEN = "---"  # line between two questions
+RUBRIC_CHARS = 4_000
+# What of the version's provider is used, whatever the provider is set to now; not its address.
+PROVIDER = (
+    "model",
+    "temperature",
+    "max_tokens",
+    "tool_protocol",
+    "supports_vision",
+    "embedding_model",
+)
+# What decides which words and records of its user a test brings to light.
+SENSITIVE = {
+    "assistant_id",
+    "user_id",
+    "questions",
+    "is_live",
+    "expectation_ids",
+    "recordings_text",
+}
+
+
+class AssistantTest(models.Model):
+    """Test of an assistant: questions, the results that tools gave, and what is expected of the answer.
+
+    It holds words of people, so only administrators see it. It runs with the rights of one user, who is its author
+    unless an administrator of Odoo chose another.
+    """
+
+    _name = "woow_paas_platform.assistant_test"
+    _description = "Assistant Test"
+    _inherit = ["woow_paas_platform.filter.mixin"]
+    _order = "assistant_id, sequence, id"
+
+    name = fields.Char(required=True)
+    active = fields.Boolean(default=True)
+    sequence = fields.Integer(default=10)
+    assistant_id = fields.Many2one("ai.assistant", required=True, ondelete="cascade", index=True)
+    questions = fields.Text(
+        required=True,
+        help="Asked one after the other in one conversation. A line with only --- stands between two questions.",
+    )
+    user_id = fields.Many2one(
+        "res.users",
+        "Rights Of",
+        required=True,
+        ondelete="cascade",
+        copy=False,
+        default=lambda self: self.env.user,
+        help="The test asks as this user. Only an administrator of Odoo can choose another user than oneself.",
+    )
+    recordings = fields.Json(
+        "Recorded Results",
+        readonly=True,
+        default=list,
+        help="Tool, arguments, outcome and text of each result.",
+    )
+    recordings_text = fields.Text(
+        "Recorded Results (JSON)",
+        compute="_compute_recordings_text",
+        inverse="_inverse_recordings_text",
+        help="List of objects with tool, arguments, text and optionally outcome. A call gets the result that was "
+        "recorded for the same tool and arguments.",
+    )
+    recording_count = fields.Integer("Recorded", compute="_compute_recordings_text")
+    is_live = fields.Boolean(
+        "Read Odoo Records",
+        help="Calls that only read Odoo records, and of which no result is recorded, are made with the rights of the "
+        "user. Nothing is changed, and no MCP server is called.",
+    )
+    expectation_ids = fields.One2many(
+        "woow_paas_platform.test_expectation", "test_id", "Expectations", copy=True
+    )
+    judge_id = fields.Many2one(
+        "ai.config",
+        ondelete="set null",
+        help="A provider whose model compares the answer with the rubric.",
+    )
+    rubric = fields.Text(help="What the judge looks for in the answer.")
+    is_nightly = fields.Boolean(
+        "Every Night", default=True, help="Run the test every night against the current version."
+    )
+    turn_id = fields.Many2one(
+        "woow_paas_platform.ai_turn",
+        "Made From",
+        readonly=True,
+        ondelete="set null",
+        copy=False,
+        index="btree_not_null",
+    )
+    uses_records = fields.Boolean(compute="_compute_uses_records", store=True)
+    result_ids = fields.One2many(
+        "woow_paas_platform.assistant_test_result", "test_id", "Results", readonly=True
+    )
+    last_state = fields.Selection(
+        [("passed", "Passed"), ("failed", "Failed")], "Last Result", compute="_compute_last_state"
+    )
+
+    @api.model
+    def _fields_to_filter(self):
+        return {"name", "assistant_id", "user_id", "is_live", "is_nightly", "create_date", "active"}
+
+    @api.depends("recordings")
+    def _compute_recordings_text(self):
+        for test in self:
+            rows = test.recordings or []
+            test.recording_count = len(rows)
+            test.recordings_text = rows and json.dumps(rows, indent=2, ensure_ascii=False)
+
+    def _inverse_recordings_text(self):
+        for test in self:
+            written = (test.recordings_text or "").strip()
+            try:
+                rows = json.loads(written) if written else []
+            except (ValueError, RecursionError):
+                rows = None
+            test._check_rows(rows)
+            test.recordings = text.storable(rows)
+
+    @api.depends("is_live", "expectation_ids.kind")
+    def _compute_uses_records(self):
+        for test in self:
+            test.uses_records = test.is_live or "value" in test.expectation_ids.mapped("kind")
+
+    def _compute_last_state(self):
+        for test in self:
+            # sudo: assistant_test_result - only whether the test passed, for who may read it
+            ended = [("test_id", "=", test.id), ("state", "in", ("passed", "failed"))]
+            last = test.result_ids.sudo().search(ended, order="id desc", limit=1)
+            test.last_state = last.state
+
+    # ------------------------------------------------------------ limits
+
+    @api.constrains("assistant_id", "active")
+    def _check_number(self):
+        for assistant in self.assistant_id:
+            if (
+                self.search_count([("assistant_id", "=", assistant.id)], limit=MAX_TESTS + 1)
+                > MAX_TESTS
+            ):
+                raise ValidationError(
+                    self.env._("An assistant can have at most %(limit)s tests.", limit=MAX_TESTS)
+                )
+
+    @api.constrains("questions", "rubric", "judge_id")
+    def _check_questions(self):
+        for test in self:
+            questions = test._questions()
+            if not questions or len(questions) > MAX_QUESTIONS:
+                raise ValidationError(
+                    self.env._("A test has 1 to %(limit)s questions.", limit=MAX_QUESTIONS)
+                )
+            if any(len(question) > PROMPT_CHARS for question in questions):
+                raise ValidationError(
+                    self.env._(
+                        "A question can have at most %(limit)s characters.", limit=PROMPT_CHARS
+                    )
+                )
+            if len(test.rubric or "") > RUBRIC_CHARS:
+                raise ValidationError(
+                    self.env._(
+                        "The rubric can have at most %(limit)s characters.", limit=RUBRIC_CHARS
+                    )
+                )
+            if test.judge_id and not (test.rubric or "").strip():
+                raise ValidationError(self.env._("Write a rubric for the judge."))
+
+    @api.constrains("recordings")
+    def _check_recordings(self):
+        for test in self:
+            test._check_rows(test.recordings or [])
+
+    def _check_rows(self, rows):
+        """:param rows: recorded results as JSON, None where they are none"""
+        _found, problem = recordings.read(rows)
+        if problem in ("too_many", "too_long"):
+            raise ValidationError(
+                self.env._(
+                    "A test keeps at most %(count)s recorded results, of %(characters)s characters each.",
+                    count=recordings.MAX_RESULTS,
+                    characters=recordings.MAX_CHARS,
+                )
+            )
+        if problem:
+            raise ValidationError(
+                self.env._(
+                    "Recorded results are a JSON list of objects with “tool”, “arguments” and “text”."
+                )
+            )
+
+    @api.constrains("user_id")
+    def _check_user(self):
+        for user in self.user_id:
+            if not user.active or user._is_public() or user._is_superuser():
+                raise ValidationError(
+                    self.env._(
+                        "Choose an active user whose rights the test has: neither the public user nor the system."
+                    )
+                )
+
+    def _check_author(self):
+        """Refuse what would show an administrator the records of somebody else.
+
+        :raises AccessError: neither the test's user nor an administrator of Odoo
+        """
+        if self.env.su or self.env.user.has_group("base.group_system"):
+            return
+        if others := self.user_id - self.env.user:
+            raise AccessError(
+                self.env._(
+                    "This test has the rights of %(user)s. Only this user or an administrator of Odoo can change it.",
+                    user=others[0].name,
+                )
+            )
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        tests = super().create(vals_list)
+        tests._check_author()
+        return tests
+
+    def write(self, vals):
+        if is_sensitive := not SENSITIVE.isdisjoint(vals):
+            self._check_author()
+        result = super().write(vals)
+        if is_sensitive:
+            self._check_author()
+        return result
+
+    # ------------------------------------------------------------ from a conversation
+
+    @api.model
+    def _add_turn(self, turn):
+        """Make a test of a turn: its questions, and the results that its tools gave.
+
+        Of one's own conversation that is what led to the answer, too; of somebody else's only what was shared.
+
+        :param turn: readable to the caller
+        :raises UserError: not finished, not shared, or with files or records that a test cannot hold
+        """
+        turn.ensure_one()
+        self.check_access("create")
+        # sudo: ai_turn, answer_rating, tool_call - of a turn that is the caller's, or that its user has shared
+        turn = turn.sudo()
+        is_own = turn.user_id == self.env.user
+        if not is_own and not turn.rating_ids.filtered("is_shared"):
+            raise UserError(
+                self.env._(
+                    "Only answers of your own conversations, or those that their users have shared with a rating, can "
+                    "become tests."
+                )
+            )
+        if turn.state not in FINAL_STATES or turn.is_compact or not turn.assistant_id:
+            raise UserError(
+                self.env._("Only a complete answer of an existing assistant can become a test.")
+            )
+        turns = turn
+        if is_own:  # in a thread, others have asked, too
+            mine = turn._earlier_turns().filtered(
+                lambda one: one.user_id == turn.user_id and one.assistant_id == turn.assistant_id
+            )
+            turns = mine[: MAX_QUESTIONS - 1][::-1] + turn
+        if any(one.attachment_ids or one.mentions or not one.prompt for one in turns):
+            raise UserError(
+                self.env._(
+                    "A test holds no files and no attached records, and this conversation has some."
+                )
+            )
+        rows = [
+            {
+                "tool": call.tool_name,
+                "arguments": call.asked_arguments or call.arguments or {},
+                "outcome": call.outcome,
+                "text": call.llm_text or "",
+            }
+            for one in turns
+            for call in one._calls_with_taken_over()
+            if call.outcome and not call.result_pruned
+        ]
+        return self.create(
+            {
+                "name": text.one_line(turn.prompt, NAME_CHARS),
+                "assistant_id": turn.assistant_id.id,
+                "questions": f"\n{BETWEEN}\n".join(one.prompt for one in turns),
+                "recordings": text.storable(recordings.fitting(rows)),
+                "expectation_ids": [
+                    fields.Command.create({"kind": "called", "tool": name})
+                    for name in list(dict.fromkeys(row["tool"] for row in rows))[:5]
+                ],
+                "turn_id": turn.id,
+            }
+        )
+
+    # ------------------------------------------------------------ buttons
+
+    def action_run(self):
+        """Run these tests against the current version of their assistant."""
+        tests = self.filtered("active") or self.search(
+            [("assistant_id", "=", self.env.context.get("default_assistant_id"))]
+        )
+        if len(tests.assistant_id) != 1:
+            raise UserError(self.env._("Choose tests of one assistant."))
+        run = self.env["woow_paas_platform.assistant_test_run"].create(
+            {"assistant_id": tests.assistant_id.id, "test_ids": [fields.Command.set(tests.ids)]}
+        )
+        run.action_start()
+        return run.get_formview_action()
+
+    # ------------------------------------------------------------ the replay
+
+    def _questions(self):
+        parts, lines = [], []
+        for line in [*(self.questions or "").splitlines(), BETWEEN]:
+            if line.strip() == BETWEEN:
+                parts.append("\n".join(lines).strip())
+                lines = []
+            else:
+                lines.append(line)
+        return [part for part in parts if part]
+
+    def _replay_spec(self, version, provider):
+        """Everything that a replay against a version needs, read as in a chat of the test's user.
+
+        The assistant gets the version's state, and a conversation is made, so the caller has to roll back.
+
+        :param provider: `ai.config` that answers instead of the version's; may be empty
+        :return: the `ReplaySpec`, and `Access` by model for calls that read records
+        :raises EngineError: the user cannot ask the assistant
+        """
+        self.ensure_one()
+        assistant, user = version.assistant_id, self.user_id
+        if not user.active:
+            raise EngineError(_lt("The user was deactivated."))
+        version._write_content(assistant, version.content, "")
+        if provider:
+            assistant.config_id = provider
+        service = assistant.cloud_service_id
+        if reason := assistant._refusal_to(user, service):
+            raise EngineError(reason)
+        first, *others = self._questions()
+        Channel = self.env["discuss.channel"].with_user(user).sudo(False)
+        channel = Channel._create_ai_conversation(
+            assistant.with_env(Channel.env), service.with_env(Channel.env), is_of_run=True
+        )
+        # sudo: ai_turn - of a transaction that is rolled back; what it may use is read as its user
+        turn = self.env["woow_paas_platform.ai_turn"].create(
+            {
+                "channel_id": channel.id,
+                "assistant_id": assistant.id,
+                "cloud_service_id": service.id,
+                "user_id": user.id,
+                "lang": user.lang,
+                "prompt": first,
+                "companies": user._woow_ai_companies(None).ids,
+            }
+        )
+        turn = turn._for_its_user().with_user(user).sudo()
+        request = turn._turn_request()
+        if not provider:
+            request = replace(request, llm=_as_in_version(request.llm, version))
+        access = turn._record_access()
+        found, _problem = recordings.read(self.recordings or [])
+        judge = self.judge_id
+        return ReplaySpec(
+            request=request,
+            questions=tuple(others),
+            recorded=tuple(found),
+            is_live=self.is_live,
+            expected=tuple(line._expectation(user) for line in self.expectation_ids),
+            asks=self._asking(turn, request, access),
+            confirm_round=request.limits.confirm_round,
+            judge=judge._llm_spec() if judge else None,
+            rubric=self.rubric or "",
+        ), access
+
+    def _asking(self, turn, request, access):
+        """Tools, as models call them, of which a call would ask the user."""
+        user, assistant = turn.user_id, turn.assistant_id
+        asking = set()
+        for tool in turn._tools():
+            decision = tool._decision({}, assistant, user)
+            is_allowed = decision.grantable and tool._is_allowed_for_good(user)
+            if decision.policy == "ask" and not is_allowed:
+                asking.add(tool.id)
+        asks = any(one.asks for one in access.values())
+        return frozenset(
+            spec.alias
+            for spec in request.tools
+            if (spec.records == "write" and asks)
+            or (not spec.records and spec.operation is None and spec.id in asking)
+        )
+
+
+def _as_in_version(llm, version):
+    """The endpoint with the settings that its provider had in this version."""
+    stated = version.content.get("config_id") or {}
+    if stated.get("id") != llm.id:
+        return llm
+    values = {name: stated[name] for name in PROVIDER if name in stated}
+    if "max_tokens" in values:
+        values["max_tokens"] = values["max_tokens"] or None
+    if "embedding_model" in values:
+        values["embedding_model"] = (values["embedding_model"] or "").strip()
+    return replace(llm, **values)
