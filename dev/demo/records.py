@@ -7,7 +7,9 @@ the demo's assistants begins with, as an OpenAI request.
 import json
 import logging
 import os
+import tomllib
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 from odoo import fields
@@ -166,6 +168,40 @@ def make_prompts(assistant, wanted):
             demo(name).update_field_translations(field, said)
 
 
+def make_tests():
+    """Tests of the demo's assistants, as a user that each is for; not every night, when nobody looks at a demo."""
+    askers = {"ai_assistant_sales": "base.user_demo", "ai_assistant_orders": "base.demo_user0"}
+    tests = tomllib.loads(Path(variable("TESTS")).read_text()) if variable("TESTS") else {}
+    for name, those in tests.items():
+        assistant = demo(name)
+        user = env.ref(askers.get(name, "base.user_admin"), False)  # noqa: F821
+        for number, about in enumerate(those, 1) if assistant and user else ():
+            values = {
+                "name": about["name"],
+                "sequence": number,
+                "assistant_id": assistant.id,
+                "user_id": user.id,
+                "questions": about["questions"].strip(),
+                "recordings": about.get("recorded", []),
+                "is_live": "recorded" not in about,
+                "is_nightly": False,
+                "expectation_ids": [(0, 0, line) for line in expectations(about)],
+            }
+            make("woow_paas_platform.assistant_test", f"{name}_test_{number}", values)
+
+
+def expectations(about):
+    """Lines of a test, as its table in the file says."""
+    if called := about.get("called"):
+        yield {"kind": "called", **called}
+    for tool in about.get("not_called", ()):
+        yield {"kind": "not_called", "tool": tool}
+    if said := about.get("contains"):
+        yield {"kind": "contains", "text": said}
+    if value := about.get("value"):
+        yield {"kind": "value", "model_id": env["ir.model"]._get_id(value["model"])}  # noqa: F821
+
+
 wanted = [code for code in variable("LANGUAGES").split(",") if code]
 if missing := set(wanted) - {code for code, _name in env["res.lang"].get_installed()}:  # noqa: F821
     langs = env["res.lang"].with_context(active_test=False).search([("code", "in", [*missing])])  # noqa: F821
@@ -208,6 +244,7 @@ if assistant := demo("ai_assistant_demo"):
     assistant.definition_tokens = 2_500  # its model has a small context
     tools, kept = assistant.mcp_server_ids.tool_ids, variable("TOOLS").split(",")
     assistant.mcp_tool_disabled_ids = tools.filtered(lambda tool: tool.name not in kept)
+make_tests()
 env.cr.commit()  # noqa: F821
 env.registry.signal_changes()  # a rule that was made now is heard by the server, too  # noqa: F821
 for name in ("ai_assistant_demo", "ai_assistant_orders", "ai_assistant_sales"):

@@ -28,6 +28,7 @@ UPDATED_FROM = (
     "migrations",
 )
 RECORDS = ROOT / "dev/demo/records.py"
+TESTS = ROOT / "dev/demo/assistant_tests.toml"
 # Script and style of what pages load, as Odoo keeps them; each database would make them at its first page.
 BUNDLES = """
 for name, kinds in {bundles}.items():
@@ -173,6 +174,7 @@ def _script(
             **instance.postgres.environment,
             **environment,
             "WOOW_AI_DEMO_TOOLS": ",".join(tools.TOOLS),
+            "WOOW_AI_DEMO_TESTS": str(TESTS),
             "WOOW_AI_IN_PROCESS_RUNNER": "False",
         },
         capture_output=True,

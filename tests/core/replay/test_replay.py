@@ -1,6 +1,10 @@
 """Replays of turns: recorded results, expectations, and no real call whatever the model asks for."""
 
 import asyncio
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +21,7 @@ from services.testing.scripted_llm import Reply, ScriptedLlm
 from services.turn.ai_client import run_turn
 from services.turn.tools import TurnTools
 
+ROOT = Path(__file__).resolve().parents[3]
 TAIPEI = {"city": "Taipei"}
 SUNNY = Recording("forecast", TAIPEI, "ok", "Sunny, 31 degrees.")
 POLICY = EgressPolicy.parse("127.0.0.1:*")
@@ -225,3 +230,58 @@ def test_what_is_kept_has_a_limit():
     assert recordings.read("x")[1] == recordings.read({})[1] == "not_a_list"
     assert recordings.read([{**row, "tool": 3}])[1] == "not_a_result"
     assert recordings.read([{**row, "outcome": "fine"}])[1] == "not_a_result"
+
+
+DEMO = tomllib.loads((ROOT / "dev/demo/assistant_tests.toml").read_text())
+
+
+def of_demo(about):
+    """What the demo makes of a test without Odoo."""
+    recorded, problem = recordings.read(about.get("recorded", []))
+    assert problem == ""
+    called = about.get("called", {})
+    arguments = json.loads(called.get("arguments", "{}"))
+    expected = [Expectation(kind="not_called", tool=name) for name in about.get("not_called", ())]
+    if called:
+        expected.append(Expectation(kind="called", tool=called["tool"], arguments=arguments))
+    if said := about.get("contains"):
+        expected.append(Expectation(kind="contains", text=said))
+    return tuple(recorded), tuple(expected)
+
+
+def test_the_demo_has_twelve_tests_of_each_assistant():
+    assert {name: len(tests) for name, tests in DEMO.items()} == {
+        "ai_assistant_demo": 12,
+        "ai_assistant_sales": 12,
+        "ai_assistant_orders": 12,
+    }
+    for about in (one for tests in DEMO.values() for one in tests):
+        assert of_demo(about)[1] or about["value"], about["name"]
+
+
+async def test_the_demo_s_tests_tell_a_worse_version_from_a_good_one():
+    """With a model that does as it is told, and one that calls nothing."""
+    passed = {"good": 0, "worse": 0}
+    for about in DEMO["ai_assistant_demo"]:
+        recorded, expected = of_demo(about)
+        _first, *others = [part.strip() for part in about["questions"].split("---")]
+        tools = tuple(
+            replace(TOOL, name=one.tool, alias=f"weather__{one.tool}") for one in recorded
+        )
+
+        def good(body, recorded=recorded, others=others):
+            last = body["messages"][-1]
+            if last["role"] == "tool":
+                return Reply(last["content"])
+            is_due = recorded and (not others or last["content"] in others)
+            if not is_due:
+                return Reply("Hello.")
+            return asks(f"weather__{recorded[0].tool}", recorded[0].arguments)
+
+        for name, script in (("good", good), ("worse", lambda _body: Reply("Yes."))):
+            spec = {"tools": tools, "recorded": recorded, "expected": expected}
+            _bed, outcome, _connections, _llm = await replayed(
+                [script], **spec, questions=tuple(others)
+            )
+            passed[name] += not outcome.failures
+    assert passed == {"good": 12, "worse": 2}
