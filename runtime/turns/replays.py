@@ -70,12 +70,13 @@ class ReplayStore:
 
         :raises RecordError: it was not carried out
         """
-        return db.read_only(
-            self.name,
-            lambda env: executor.read_for(
-                env, env["res.users"].browse(user_id), access, call.tool.name, call.arguments
-            ),
-        )
+
+        def work(env):
+            user = env["res.users"].browse(user_id)
+            companies = user._woow_ai_companies(None)
+            return executor.read_for(env, user, companies, access, call.tool.name, call.arguments)
+
+        return db.read_only(self.name, work)
 
     def finish(self, result_id: int, epoch: int, found) -> None:
         """See `AssistantTestResult._finish`. One at a time: the last result of a run ends it."""

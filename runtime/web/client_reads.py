@@ -117,7 +117,9 @@ class ClientReads:
 
         async def ask(engine):
             server = engine.features(spec, self._session_key)
-            return await _answered(spec, self._key("resources", spec), server.resource_as_sent(own, more))
+            return await _answered(
+                spec, self._key("resources", spec), server.resource_as_sent(own, more)
+            )
 
         return Read(ask, _patience([spec]))
 
