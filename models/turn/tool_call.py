@@ -491,7 +491,11 @@ class ToolCall(models.Model):
 
     def _taint_of_call(self):
         """:return: `services.approval.approval.Taint`"""
-        if not self._foreign_sources(limit=1) and not self._turn_with_unreviewed():
+        if not (
+            self._is_told_by_owner()
+            or self._foreign_sources(limit=1)
+            or self._turn_with_unreviewed()
+        ):
             return approval.CLEAN
         arguments, said, schema = self.arguments or {}, self.turn_id._said(), self._input_schema()
         return approval.Taint(
@@ -563,6 +567,14 @@ class ToolCall(models.Model):
             [turn.channel_id.id, str(self.server_id.id)],
         )
         return turn.sudo().browse(row[0] for row in self.env.cr.fetchall())
+
+    def _is_told_by_owner(self):
+        """True if the assistant's instructions are those of a cloud service's owner, and the call is none to a server
+        of that service."""
+        # sudo: ai.assistant, mcp_server - whose they are, compared and not shown
+        assistant = self.turn_id.assistant_id.sudo()
+        of_service = assistant._is_of_same_service(self.tool_id.server_id.sudo())
+        return bool(assistant.cloud_service_id) and not of_service
 
     def _was_allowed_before(self):
         """True if the person has allowed a call in this turn that is the same in all, and only reads."""
@@ -796,6 +808,8 @@ class ToolCall(models.Model):
             origin = source._foreign_label()
         elif turn := self._turn_with_unreviewed():
             origin = turn._unreviewed_label(self.server_id)
+        elif self._is_told_by_owner():
+            origin = self.env._("instructions of the service's owner")
         else:
             origin = self.env._("earlier in this conversation")
         return self.env._(

@@ -23,6 +23,7 @@ Source = Literal[
     "quote",  # lines that the person quotes
     "prompt",  # a server's prompt that became the person's question
     "program",  # what a program says that others have said before the question
+    "owner",  # instructions of a cloud service's owner, for calls beyond the service
 ]
 SOURCES: dict[Source, bool] = {  # whether these are foreign words
     "server": False,
@@ -34,6 +35,7 @@ SOURCES: dict[Source, bool] = {  # whether these are foreign words
     "quote": True,
     "prompt": True,
     "program": True,
+    "owner": True,
 }
 Need = Literal["nothing", "way_out", "effect"]
 
