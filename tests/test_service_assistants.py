@@ -326,6 +326,20 @@ class TestServiceAssistants(Owned, AiHttpCase):
         self.assertEqual(turn._said(), ["Go"])
         self.assertIn("Answer for n8n.", turn._turn_request().system_prompt)
 
+    def test_it_answers_in_no_chat_about_a_record(self):
+        chat = {"assistant_id": self.owned.id, "cloud_service_id": self.service.id}
+        record = self.member.partner_id
+        self._sign_in(self.member)
+        about = {"res_model": record._name, "res_id": record.id}
+        refused = self._call("POST", "/api/ai/conversations", {**chat, **about})
+        self._assert_error(refused, 403, "assistant_unavailable")
+        channel = self._chat()
+        channel.sudo().write({"woow_res_model": record._name, "woow_res_id": record.id})
+        turn = self._ask(self.member, "Go", channel=channel).sudo()
+        self.assertIsNone(turn._record(), "also of one that has begun before")
+        self.assertFalse(turn._actions())
+        self.assertNotIn(record.name, turn._system_prompt())
+
     def _chat(self):
         Channel = self.env["discuss.channel"].with_user(self.member)
         own = self.owned.with_user(self.member)

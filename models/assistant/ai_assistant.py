@@ -635,9 +635,9 @@ class AiAssistant(models.Model):
             return _lt("You are no longer a member of this cloud service's workspace.")
         return self._refusal_by_service(service)
 
-    def _refusal_by_service(self, service):
-        """:return: a sentence where an assistant of a cloud service does not answer about this one, or about none,
-        else ``""``"""
+    def _refusal_by_service(self, service, record=None):
+        """:return: a sentence where an assistant of a cloud service does not answer about this one, about none, or
+        about a record, else ``""``"""
         # sudo: ai.assistant, ai.config - whose it is, and switches
         assistant = self.sudo()
         own = assistant.cloud_service_id
@@ -645,13 +645,16 @@ class AiAssistant(models.Model):
             return ""
         if not service or service.id != own.id:
             return _lt("This assistant only answers in chats about its cloud service.")
+        if record:
+            return _lt("This assistant does not answer in chats about records. Choose another one.")
         if not own._allows_assistants() or not assistant.config_id.is_for_owners:
             return _lt("This assistant is no longer available to you.")
         return ""
 
-    def _check_answers_about(self, service):
-        """:raises Unavailable: it belongs to another cloud service, or an administrator allows it no more"""
-        if refusal := self._refusal_by_service(service):
+    def _check_answers_about(self, service, record=None):
+        """:raises Unavailable: it belongs to another cloud service, an administrator allows it no more, or the chat is
+        about a record"""
+        if refusal := self._refusal_by_service(service, record):
             raise Unavailable(sentences.translated(self.env, refusal))
 
     # ------------------------------------------------------------ of cloud services, by those who manage the service

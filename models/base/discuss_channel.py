@@ -62,10 +62,15 @@ class DiscussChannel(models.Model):
     )
 
     def _about(self, user):
-        """The record that the conversation is about, with this person's rights; None without them."""
+        """The record that the conversation is about, with this person's rights; None without them, and where the
+        assistant does not answer about records."""
         # sudo: discuss.channel - which record it is; reading it is up to the person's rights
         channel = self.sudo()
-        return readable(user, channel.woow_res_model, channel.woow_res_id)
+        record = readable(user, channel.woow_res_model, channel.woow_res_id)
+        service = channel.woow_cloud_service_id
+        if record and channel.woow_assistant_id._refusal_by_service(service, record):
+            return None
+        return record
 
     def _is_member(self, user):
         # sudo: discuss.channel.member - whether one person belongs to it

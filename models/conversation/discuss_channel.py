@@ -130,7 +130,7 @@ class DiscussChannel(models.Model):
             cloud_service.check_access("read")
         if record:
             record.check_access("read")
-        assistant._check_answers_about(cloud_service)
+        assistant._check_answers_about(cloud_service, record)
         # sudo: ai.assistant - its contact's id only
         partners = self.env.user.partner_id | assistant.sudo().partner_id
         unpinned = {} if is_listed else {"unpin_dt": NEVER_PINNED}

@@ -111,9 +111,9 @@ export class NewChatState extends Reactive {
         }
     }
 
-    /** Those of a cloud service among them; of one that is not there (any more), those of every chat. */
+    /** Those of a cloud service among them, which answer about no record; of one that is gone, those of every chat. */
     readAssistants(cloudServiceId) {
-        return this.api.assistants(cloudServiceId).catch((error) => {
+        return this.api.assistants(this.record ? null : cloudServiceId).catch((error) => {
             if (cloudServiceId && error.status === 404) {
                 return this.api.assistants();
             }
