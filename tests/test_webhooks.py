@@ -175,7 +175,9 @@ class TestWebhooks(RunCase):
         self.assertEqual(self._claim(self.webhook).old_secret, first)
         second = self._claim(self.webhook).secret
         self.webhook.action_new_secret()
-        self.assertEqual(self._claim(self.webhook).old_secret, second)
+        third = self._claim(self.webhook).secret
+        self.assertNotEqual(third, second)
+        self.assertEqual(self._claim(self.webhook).old_secret, first, "which receivers know")
         with self.assertRaises(AccessError):
             self.webhook.read(["old_secret_encrypted"])
         self.webhook.sudo().old_secret_until = fields.Datetime.now() - timedelta(seconds=1)

@@ -114,9 +114,12 @@ class Webhook(models.Model):
         self._store_secret("secret")
 
     def _keep_old_secret(self):
+        """Let the secret that is replaced sign for a day, or the one before while it still does: receivers know that
+        one for sure."""
         # sudo: the stores are readable by nobody; who may write the webhook may replace its secret
         webhook = self.sudo()
-        if webhook.secret_encrypted:
+        signing = webhook.old_secret_until and webhook.old_secret_until > fields.Datetime.now()
+        if webhook.secret_encrypted and not (webhook.old_secret_encrypted and signing):
             until = fields.Datetime.now() + timedelta(hours=OLD_SECRET_HOURS)
             webhook.old_secret_encrypted = webhook.secret_encrypted
             webhook.old_secret_until = until
