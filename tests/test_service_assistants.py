@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from odoo import Command, fields
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
+from odoo.tools import mute_logger
 
 from .common import AiHttpCase
 from .test_permissions import ADMIN, EVERYBODY, MANAGERS, SEERS, People
@@ -369,6 +370,24 @@ class TestServiceAssistants(Owned, AiHttpCase):
             with self.subTest(name), self._undone():
                 ends[name]()
                 self.assertIn(self._change(description="x")[0], (403, 404))
+
+    @mute_logger("odoo.http")
+    def test_what_an_administrator_switches_off_stays_off(self):
+        (version,) = self._versions()
+        self.owned.with_user(self.admin).active = False
+        restore = f"{self.path}/versions/{version['id']}/restore"
+        for method, path, body in (
+            ("PUT", self.path, {"active": True}),
+            ("PUT", self.path, {"description": "x"}),
+            ("POST", restore, None),
+            ("DELETE", self.path, None),
+        ):
+            with self.subTest(method=method, body=body):
+                self._assert_error(self._call(method, path, body), 403, "locked")
+        self.env.invalidate_all()
+        self.assertFalse(self.owned.active)
+        self.owned.with_user(self.admin).active = True
+        self.assertEqual(self._change(description="x")[0], 200)
 
     # ------------------------------------------------------------ versions
 

@@ -42,6 +42,7 @@ class AiAssistant(models.Model):
         "woow_paas_platform.company.mixin",
         "woow_paas_platform.approval.mixin",
         "woow_paas_platform.exchange.mixin",
+        "woow_paas_platform.lock.mixin",
     ]
     _order = "sequence, id"
     _exchanged = tuple(name for name in STATE if name not in LINES)
@@ -421,7 +422,9 @@ class AiAssistant(models.Model):
         return assistants
 
     def write(self, vals):
+        self._check_lock(vals)
         result = super().write(vals)
+        self._lock_for_owners(vals)
         # sudo: res.partner - the assistant's own contact follows its name and its company
         for assistant in self.sudo().filtered(lambda one: not one.draft_of_id):
             if "name" in vals:
@@ -749,6 +752,7 @@ class AiAssistant(models.Model):
         :raises TooOften: it was changed too often today
         """
         self._check_managed()
+        self._check_free()
         self._write_of_owner(
             self._values_of_owner(self.sudo().cloud_service_id, values), values["note"]
         )
@@ -756,6 +760,7 @@ class AiAssistant(models.Model):
     def _remove_by_owner(self):
         """:raises AccessError: the caller does not manage it"""
         self._check_managed()
+        self._check_free()
         # sudo: ai.assistant, res.partner - the caller manages it; its contact goes unless it has talked to somebody
         assistant = self.sudo()
         contact = assistant.partner_id
@@ -773,6 +778,17 @@ class AiAssistant(models.Model):
                 self.env._("This assistant belongs to no cloud service. Change it in the backend."),
                 "not_of_a_service",
             )
+
+    def _check_free(self):
+        """:raises Locked: an administrator has switched it off, and the caller is none"""
+        # sudo: ai.assistant - a switch, read to decide
+        if self.sudo().is_locked and not self._may_lock():
+            raise self._locked()
+
+    def _is_run_by(self, user):
+        # sudo: ai.assistant - whose it is, read to decide
+        service = self.sudo().cloud_service_id
+        return not service or user in service.workspace_id._managers()
 
     @api.model
     def _values_of_owner(self, service, values):
@@ -848,7 +864,9 @@ class AiAssistant(models.Model):
                 retry_after=AN_HOUR,
             )
         others = [code for code, _name in self.env["res.lang"].get_installed() if code != "en_US"]
+        self._check_lock(vals)  # as the caller, who may be an administrator
         assistant.write({**vals, "version_note": note or False})
+        self._lock_for_owners(vals)
         for name in vals.keys() & {*TRANSLATED}:
             if vals[name]:
                 assistant.update_field_translations(name, dict.fromkeys(others, False))

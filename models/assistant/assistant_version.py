@@ -516,6 +516,7 @@ class AssistantVersion(models.Model):
         """
         assistant, content = self.assistant_id.with_env(self.env(su=False)), self.content
         assistant._check_managed()
+        assistant._check_free()
         vals = {name: (content[name] or {}).get("en_US") or False for name in TRANSLATED}
         vals["system_prompt"] = content["system_prompt"] or False
         servers = assistant._servers_to_choose(self.assistant_id.cloud_service_id)
