@@ -202,6 +202,43 @@ class TestAssistantTests(AiHttpCase):
         self.assertEqual(self.assistant.system_prompt, "Be careless.")
         self.assertEqual(len(requests), 3)
 
+    def test_only_a_draft_that_passes_its_tests_is_published(self):
+        for name in ("drafts", "publish_tested"):
+            self.env["ir.config_parameter"].set_param(f"woow_paas_platform.{name}", "True")
+        self.env.cr.flush()
+        before = self.assistant.system_prompt
+        mine = self.assistant.with_user(self.other).sudo(False)
+        draft = mine.browse(mine.action_edit_draft()["res_id"])
+        draft.system_prompt = "Be careless."
+        with self.assertRaisesRegex(UserError, "not passed yet: Weather"):
+            draft.action_publish()
+        self.assertEqual(self._test(draft).failed_count, 1)
+        with self.assertRaisesRegex(UserError, "not passed yet: Weather"):
+            draft.action_publish()
+        self.assertEqual(self.assistant.system_prompt, before)
+        draft.system_prompt = "Be careful."
+        run = self._test(draft)
+        self.assertEqual((run.passed_count, run.result_ids.version_id.ids), (1, []))
+        self.assertIn("Draft", run.comparison)
+        later = [fields.Datetime.add(run.started_at, hours=1), tuple(self.test.expectation_ids.ids)]
+        query = "UPDATE woow_paas_platform_test_expectation SET write_date = %s WHERE id IN %s"
+        self.env.cr.execute(query, later)
+        self.env.invalidate_all()
+        with self.subTest("a test that was changed since"), self.assertRaises(UserError):
+            draft.action_publish()
+        self.env.cr.execute(query, [run.started_at, later[1]])
+        self.env.invalidate_all()
+        draft.action_publish()
+        self.assertEqual(self.assistant.system_prompt, "Be careful.")
+
+    def _test(self, draft):
+        address = self.provider.api_base_url
+        run = self.env[RUN].browse(draft.action_test_draft()["res_id"])
+        self._work()
+        self.provider.api_base_url = address  # part of what is published
+        self.assertEqual(run.state, "done")
+        return run
+
     def test_a_run_goes_by_the_settings_of_the_version_or_another_provider(self):
         self.provider.temperature = 0.7
         self.env.cr.flush()

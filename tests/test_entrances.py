@@ -204,6 +204,7 @@ HERE = {
     ("ai.assistant", "action_discard_draft"),
     ("ai.assistant", "action_edit_draft"),
     ("ai.assistant", "action_publish"),
+    ("ai.assistant", "action_test_draft"),
     ("ai.assistant", "action_export_configuration"),
     ("ai.assistant", "action_suggest_starters"),
     ("ai.assistant", "action_view_calls"),

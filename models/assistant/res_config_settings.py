@@ -161,6 +161,11 @@ class ResConfigSettings(models.TransientModel):
         config_parameter=f"{limits.PREFIX}drafts",
         help="Changes of assistants go into a draft until it is published.",
     )
+    woow_publish_tested = fields.Boolean(
+        "Publish Only When Tests Pass",
+        config_parameter=f"{limits.PREFIX}publish_tested",
+        help="A draft is published after it has passed all tests of its assistant.",
+    )
 
     @api.depends_context("uid")
     def _compute_woow_file_problem(self):

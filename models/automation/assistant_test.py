@@ -333,20 +333,25 @@ class AssistantTest(models.Model):
                 lines.append(line)
         return [part for part in parts if part]
 
-    def _replay_spec(self, version, provider):
-        """Everything that a replay against a version needs, read as in a chat of the test's user.
+    def _changed_at(self):
+        """Moment of the last change of the test or of what it expects."""
+        return max([self.write_date, *self.expectation_ids.mapped("write_date")])
 
-        The assistant gets the version's state, and a conversation is made, so the caller has to roll back.
+    def _replay_spec(self, content, provider):
+        """Everything that a replay against a state of the assistant needs, read as in a chat of the test's user.
 
-        :param provider: `ai.config` that answers instead of the version's; may be empty
+        The assistant gets this state, and a conversation is made, so the caller has to roll back.
+
+        :param content: of a version or draft, as `AssistantVersion._content_of`
+        :param provider: `ai.config` that answers instead of its own; may be empty
         :return: the `ReplaySpec`, and `Access` by model for calls that read records
         :raises EngineError: the user cannot ask the assistant
         """
         self.ensure_one()
-        assistant, user = version.assistant_id, self.user_id
+        assistant, user = self.assistant_id, self.user_id
         if not user.active:
             raise EngineError(_lt("The user was deactivated."))
-        version._write_content(assistant, version.content, "")
+        self.env["woow_paas_platform.assistant_version"]._write_content(assistant, content, "")
         if provider:
             assistant.config_id = provider
         service = assistant.cloud_service_id
@@ -372,7 +377,7 @@ class AssistantTest(models.Model):
         turn = turn._for_its_user().with_user(user).sudo()
         request = turn._turn_request()
         if not provider:
-            request = replace(request, llm=_as_in_version(request.llm, version))
+            request = replace(request, llm=_as_stated(request.llm, content))
         access = turn._record_access()
         found, _problem = recordings.read(self.recordings or [])
         judge = self.judge_id
@@ -406,9 +411,9 @@ class AssistantTest(models.Model):
         )
 
 
-def _as_in_version(llm, version):
-    """The endpoint with the settings that its provider had in this version."""
-    stated = version.content.get("config_id") or {}
+def _as_stated(llm, content):
+    """The endpoint with the settings that its provider had in this state."""
+    stated = content.get("config_id") or {}
     if stated.get("id") != llm.id:
         return llm
     values = {name: stated[name] for name in PROVIDER if name in stated}

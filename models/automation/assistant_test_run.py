@@ -11,6 +11,7 @@ from ...services import text
 from ...services.errors import EngineError
 from ...services.replay.recordings import canonical
 from ...services.sentence import _lt, dump, load
+from ...services.versions import difference
 from ...tools import db, limits, notify, sentences, settings
 from ..turn.ai_turn import CLAIMABLE
 
@@ -23,6 +24,7 @@ MAX_OPEN = 3_000  # results that wait, of all runs
 AT_ONCE = 4  # results of one database that run, in all processes
 MAX_TRIES = 3  # processes that may try one result
 PEOPLE_FIRST = 1.0  # s until it is looked again whether people's questions wait
+MAX_NAMED = 10  # tests in a sentence
 KEPT_RUNS = 200  # of one assistant
 ANSWER_CHARS = 20_000
 MAX_CALLS = 50  # of a result that are kept
@@ -76,6 +78,10 @@ class AssistantTestRun(models.Model):
         help="A test that passes only sometimes is marked as flaky.",
     )
     is_scheduled = fields.Boolean("Nightly", readonly=True)
+    draft_content = fields.Json(
+        readonly=True, copy=False, help="State of the draft that is tested instead of a version."
+    )
+    draft_digest = fields.Char("Draft", readonly=True, copy=False)
     state = fields.Selection(
         [("draft", "New"), ("running", "In Progress"), ("done", "Done"), ("stopped", "Stopped")],
         required=True,
@@ -195,7 +201,9 @@ class AssistantTestRun(models.Model):
             "woow_paas_platform.assistant_test"
         ].search([("assistant_id", "=", self.assistant_id.id)])
         versions = self.version_ids.sorted("number") or self.assistant_id.version_id
-        sides = list(product(versions, self.config_ids or [self.config_ids]))
+        if self.draft_digest:
+            versions = versions.browse()
+        sides = list(product(versions or [versions], self.config_ids or [self.config_ids]))
         count = len(tests) * len(sides) * self.repetitions
         if not count:
             raise UserError(self.env._("This assistant has no tests yet."))
@@ -238,6 +246,53 @@ class AssistantTestRun(models.Model):
         )
         self.env.flush_all()
         notify.tests(self.env.cr, self.id)
+
+    # ------------------------------------------------------------ drafts
+
+    @api.model
+    def _of_draft(self, assistant, content):
+        """Start a run of all tests of the assistant against this state.
+
+        :param content: as `AssistantVersion._content_of`
+        """
+        # sudo: assistant_test_run - written by the system, for an administrator who has written the draft
+        run = self.sudo().create(
+            {
+                "assistant_id": assistant.id,
+                "draft_content": content,
+                "draft_digest": difference.digest(content),
+            }
+        )
+        run._start()
+        return run.sudo(False)
+
+    @api.model
+    def _check_passed(self, assistant, content):
+        """Refuse a state that has not passed all tests of the assistant, as they are now, in one run.
+
+        :param content: as `AssistantVersion._content_of`
+        """
+        # sudo: assistant_test, assistant_test_run, assistant_test_result - only whether they have passed
+        tests = (
+            self.sudo()
+            .env["woow_paas_platform.assistant_test"]
+            .search([("assistant_id", "=", assistant.id)])
+        )
+        if not tests:
+            return
+        own = [("assistant_id", "=", assistant.id), ("state", "=", "done")]
+        of_draft = [("draft_digest", "=", difference.digest(content))]
+        run = self.sudo().search([*own, *of_draft], limit=1)
+        changed = tests.filtered(lambda test: not run or test._changed_at() > run.started_at)
+        results = run.result_ids.filtered(lambda result: result.test_id in tests - changed)
+        failed = results.filtered(lambda result: result.state != "passed").test_id
+        if left := (failed | (tests - results.test_id)).sorted():
+            raise UserError(
+                self.env._(
+                    "Only what passes its tests is published. Choose Test Draft; not passed yet: %(names)s.",
+                    names=", ".join(left[:MAX_NAMED].mapped("name")),
+                )
+            )
 
     def _stop(self):
         for run in self.filtered(lambda run: run.state == "running"):
@@ -349,9 +404,10 @@ class AssistantTestRun(models.Model):
         )
         if not by_side:
             return False
+        draft = self.env._("Draft")
         head = Markup("").join(
             Markup("<th>%s</th>")
-            % " · ".join(filter(None, (one.display_name or "" for one in side)))
+            % " · ".join(filter(None, [side[0].display_name or draft, side[1].display_name or ""]))
             for side in by_side
         )
         rows = Markup("").join(
@@ -396,7 +452,7 @@ class AssistantTestResult(models.Model):
     )
     assistant_id = fields.Many2one(related="run_id.assistant_id")
     version_id = fields.Many2one(
-        "woow_paas_platform.assistant_version", readonly=True, required=True, ondelete="cascade"
+        "woow_paas_platform.assistant_version", readonly=True, ondelete="cascade"
     )
     config_id = fields.Many2one("ai.config", "Provider", readonly=True, ondelete="set null")
     repetition = fields.Integer(readonly=True, aggregator=None)
@@ -557,7 +613,9 @@ class AssistantTestResult(models.Model):
         if self.state != "running":
             raise EngineError(_lt("The test was stopped."))
         try:
-            return self.test_id._replay_spec(self.version_id, self.config_id)
+            # sudo: assistant_test_run - the state to test, read as its version would be
+            content = self.version_id.content or self.sudo().run_id.draft_content
+            return self.test_id._replay_spec(content, self.config_id)
         except (UserError, AccessError) as error:
             raise EngineError(text.one_line(str(error.args[0]), CALL_CHARS)) from error
 
