@@ -209,7 +209,7 @@ class RequestedCall:
     def ask(self, spec):
         """Ask an assistant.
 
-        :param spec: `ToolSpec` of `services.gateway.asking.tool`
+        :param spec: `ToolSpec` of `services.gateway.asking.tool_spec`
         """
         call = ToolCall(id=_new_id(), alias=spec.name, round=0, tool=spec, arguments=self.arguments)
         self.direct = direct_call.Direct(call, 0.0, self.values)

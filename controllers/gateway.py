@@ -277,7 +277,7 @@ class _Host(ClientReads):
         """:return: the question to an assistant, or a result in its place"""
         if oauth.ASSISTANTS not in self._scopes:
             raise MissingScope(oauth.ASSISTANTS)
-        requested.ask(asking.tool(requested.name, assistant.name, ""))
+        requested.ask(asking.tool_spec(requested.name, assistant.name, ""))
         if wrong := requested.wrong_arguments():
             return _failed(wrong)
         return _Asking(requested.direct, assistant, self.gateway)

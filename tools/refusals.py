@@ -1,5 +1,6 @@
 """Refusals: what models answer to a wish that they cannot fulfil. Controllers give each class its HTTP status."""
 
+import logging
 from typing import Any
 
 from odoo.exceptions import UserError
@@ -14,6 +15,7 @@ class Refusal(UserError):
     """
 
     code = "refused"
+    loglevel = logging.INFO  # for Odoo, which would warn of a user's mistake
 
     def __init__(self, message: str, code: str = "", **details: Any):
         super().__init__(message)

@@ -532,8 +532,7 @@ class AiAssistant(models.Model):
         Version = self.env["woow_paas_platform.assistant_version"]
         # sudo: ai.assistant - read as versions read it, and written as the person
         content = Version._content_of(self.sudo())
-        if limits.is_on(self.env, "publish_tested"):
-            self.env["woow_paas_platform.assistant_test_run"]._check_passed(published, content)
+        published._check_publication(content)
         if left_out := Version._write_content(published, content, self.draft_note or ""):
             raise UserError(
                 self.env._(
@@ -544,16 +543,11 @@ class AiAssistant(models.Model):
         self.unlink()
         return published.get_formview_action()
 
-    def action_test_draft(self):
-        """Run the tests of the published assistant against the draft."""
-        self.ensure_one()
-        self.check_access("write")
-        if not self.draft_of_id:
-            raise UserError(self.env._("This is not a draft."))
-        # sudo: ai.assistant - read as versions read it
-        content = self.env["woow_paas_platform.assistant_version"]._content_of(self.sudo())
-        run = self.env["woow_paas_platform.assistant_test_run"]._of_draft(self.draft_of_id, content)
-        return run.get_formview_action()
+    def _check_publication(self, content):
+        """Refuse a state that may not be published. A hook.
+
+        :param content: as `AssistantVersion._content_of`
+        """
 
     def action_discard_draft(self):
         self.ensure_one()

@@ -327,7 +327,7 @@ class Gateway(models.Model):
         return [
             *specs,
             *(tool.spec for tool in (*reading, *changing)),
-            *(asking.tool(name, one.name, one.description or "") for name, one in ask.items()),
+            *(asking.tool_spec(name, one.name, one.description or "") for name, one in ask.items()),
         ]
 
     def _preview_of_caller(self, reader):

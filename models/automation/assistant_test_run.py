@@ -266,34 +266,6 @@ class AssistantTestRun(models.Model):
         run._start()
         return run.sudo(False)
 
-    @api.model
-    def _check_passed(self, assistant, content):
-        """Refuse a state that has not passed all tests of the assistant, as they are now, in one run.
-
-        :param content: as `AssistantVersion._content_of`
-        """
-        # sudo: assistant_test, assistant_test_run, assistant_test_result - only whether they have passed
-        tests = (
-            self.sudo()
-            .env["woow_paas_platform.assistant_test"]
-            .search([("assistant_id", "=", assistant.id)])
-        )
-        if not tests:
-            return
-        own = [("assistant_id", "=", assistant.id), ("state", "=", "done")]
-        of_draft = [("draft_digest", "=", difference.digest(content))]
-        run = self.sudo().search([*own, *of_draft], limit=1)
-        changed = tests.filtered(lambda test: not run or test._changed_at() > run.started_at)
-        results = run.result_ids.filtered(lambda result: result.test_id in tests - changed)
-        failed = results.filtered(lambda result: result.state != "passed").test_id
-        if left := (failed | (tests - results.test_id)).sorted():
-            raise UserError(
-                self.env._(
-                    "Only what passes its tests is published. Choose Test Draft; not passed yet: %(names)s.",
-                    names=", ".join(left[:MAX_NAMED].mapped("name")),
-                )
-            )
-
     def _stop(self):
         for run in self.filtered(lambda run: run.state == "running"):
             run.result_ids.filtered(lambda result: result.state not in ENDED).state = "stopped"
@@ -646,3 +618,42 @@ class AssistantTestResult(models.Model):
             }
         )
         self.run_id._go_on()
+
+
+class AiAssistant(models.Model):
+    """Drafts that are tested before they are published."""
+
+    _inherit = "ai.assistant"
+
+    def action_test_draft(self):
+        """Run the tests of the published assistant against the draft."""
+        self.ensure_one()
+        self.check_access("write")
+        if not self.draft_of_id:
+            raise UserError(self.env._("This is not a draft."))
+        # sudo: ai.assistant - read as versions read it
+        content = self.env["woow_paas_platform.assistant_version"]._content_of(self.sudo())
+        run = self.env["woow_paas_platform.assistant_test_run"]._of_draft(self.draft_of_id, content)
+        return run.get_formview_action()
+
+    def _check_publication(self, content):
+        """Refuse a state that has not passed all tests of the assistant, as they are now, in one run."""
+        super()._check_publication(content)
+        # sudo: assistant_test, assistant_test_run, assistant_test_result - only whether they have passed
+        env = self.sudo().env
+        own = [("assistant_id", "=", self.id)]
+        tests = env["woow_paas_platform.assistant_test"].search(own)
+        if not tests or not limits.is_on(self.env, "publish_tested"):
+            return
+        of_state = [("state", "=", "done"), ("draft_digest", "=", difference.digest(content))]
+        run = env["woow_paas_platform.assistant_test_run"].search([*own, *of_state], limit=1)
+        changed = tests.filtered(lambda test: not run or test._changed_at() > run.started_at)
+        results = run.result_ids.filtered(lambda result: result.test_id in tests - changed)
+        failed = results.filtered(lambda result: result.state != "passed").test_id
+        if left := (failed | (tests - results.test_id)).sorted():
+            raise UserError(
+                self.env._(
+                    "Only what passes its tests is published. Choose Test Draft; not passed yet: %(names)s.",
+                    names=", ".join(left[:MAX_NAMED].mapped("name")),
+                )
+            )

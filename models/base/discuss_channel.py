@@ -67,10 +67,7 @@ class DiscussChannel(models.Model):
         # sudo: discuss.channel - which record it is; reading it is up to the person's rights
         channel = self.sudo()
         record = readable(user, channel.woow_res_model, channel.woow_res_id)
-        service = channel.woow_cloud_service_id
-        if record and channel.woow_assistant_id._refusal_by_service(service, record):
-            return None
-        return record
+        return record if record is not None and channel._answers_about(record) else None
 
     def _is_member(self, user):
         # sudo: discuss.channel.member - whether one person belongs to it
@@ -92,6 +89,10 @@ class DiscussChannel(models.Model):
         return last.woow_assistant_id.sudo(False)
 
     # ------------------------------------------------------------ hooks
+
+    def _answers_about(self, record):
+        """True if the assistant of the conversation answers about records."""
+        return True
 
     def _narrowed(self, servers, person):
         """MCP servers among these that the person left on in this conversation."""

@@ -286,6 +286,10 @@ class DiscussChannel(models.Model):
             self._name_after_first_message(question.content or ", ".join(names))
         return self.env["woow_paas_platform.ai_turn"]._start(self, question)
 
+    def _answers_about(self, record):
+        service = self.woow_cloud_service_id
+        return not self.woow_assistant_id._refusal_by_service(service, record)
+
     def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
         return self._post_as_assistant(

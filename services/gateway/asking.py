@@ -35,7 +35,7 @@ def tool_name(name: str, number: int) -> str:
     return f"ask_{words or f'assistant_{number}'}"
 
 
-def tool(name: str, title: str, description: str) -> ToolSpec:
+def tool_spec(name: str, title: str, description: str) -> ToolSpec:
     """Definition of the tool that asks an assistant.
 
     :param name: see `tool_name`

@@ -118,6 +118,7 @@ async def test_what_is_known_of_a_program_is_of_one(pool, databases):
 
 ROOT = Path(__file__).parents[4]
 SHARED = {  # what databases of a process may share, and why
+    "runtime/turns/replays.py _names": "databases whose tests run, and are to be looked at again",
     "services/schemas/arguments.py _steps": "one check",
     "services/schemas/arguments.py _until": "one check",
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
