@@ -110,9 +110,13 @@ def test_each_page_opens(beside, routes):
             for path in pages:
                 headers = {"Host": host} if host else {}
                 answer = person.get(prefix + path, headers=headers)
-                assert answer.status_code < 400 or answer.status_code in (403, 404, 405), prefix + path
+                assert answer.status_code < 400 or answer.status_code in (403, 404, 405), (
+                    prefix + path
+                )
                 if answer.status_code == 403:
-                    assert path.startswith("/my/ai/decisions/"), path  # a link that nobody has signed
+                    assert path.startswith("/my/ai/decisions/"), (
+                        path
+                    )  # a link that nobody has signed
                 if answer.status_code == 404:
                     assert path.rpartition("/")[2].isdigit() or "/chat/" in path, path
 
