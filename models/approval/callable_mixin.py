@@ -7,6 +7,8 @@ from ...services.sentence import _lt
 from ...tools import sentences
 
 DENIED, APPROVAL_REQUIRED = "denied", "approval_required"  # codes of a refusal without a chat
+# Assistants that answer whatever the chat is about: those of no cloud service.
+EVERYWHERE = [("active", "=", True), ("cloud_service_id", "=", False)]
 BLOCKED = {
     "never": _lt("An administrator has blocked this call."),
     "person": _lt("A rule for this user blocks calls of this tool."),
@@ -96,8 +98,7 @@ class CallableMixin(models.AbstractModel):
     @api.model
     def _assistants_of_caller(self):
         """The assistants that the current user may chat with, whatever the chat is about."""
-        everywhere = [("active", "=", True), ("cloud_service_id", "=", False)]
-        return self.env["ai.assistant"].sudo(False).search(everywhere)
+        return self.env["ai.assistant"].sudo(False).search(EVERYWHERE)
 
     def _direct_call_decision(self, arguments, action=None):
         """The decision on a call without a chat for the current user, see `_direct_call_refusal`."""

@@ -10,6 +10,7 @@ from ...services.sentence import _lt
 from ...services.versions.exchange import Shape
 from ...tools import host, limits, mcp_switch, sentences, server_files
 from ...tools.refusals import BadInput, Refusal, TooOften, Unavailable
+from ..approval.callable_mixin import EVERYWHERE
 from ..mixins.exchange_mixin import found, shape_of, value_of
 from .assistant_version import ACCESS, PUBLISHED, RULE, STATE, TRANSLATED
 from .record_access import PRESETS
@@ -26,7 +27,7 @@ MAX_CHANGES = (
 )
 AN_HOUR = 60 * 60  # s
 ADMIN = "woow_paas_platform.group_admin"
-MAX_TOLD = 20  # administrators who are told of one report
+MAX_TOLD = 20  # administrators who are told at once
 LINES = {  # fields of lines that travel; released actions are code of one database
     "record_access_ids": ("woow_paas_platform.record_access", set(ACCESS) - {"action_ids"}),
     "approval_rule_ids": ("woow_paas_platform.approval_rule", set(RULE)),
@@ -405,9 +406,12 @@ class AiAssistant(models.Model):
 
         :param self: with sudo
         """
-        admins = self.env.ref("woow_paas_platform.group_admin").all_user_ids
-        admins = admins.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
-        return (admins & self.responsible_id) or admins[:MAX_TOLD]
+        return self._administrators() & self.responsible_id or self._administrators()[:MAX_TOLD]
+
+    @api.model
+    def _administrators(self):
+        admins = self.env.ref(ADMIN).all_user_ids
+        return admins.filtered(lambda user: user.active and user.id != SUPERUSER_ID)
 
     @api.model_create_multi
     def create(self, vals_list):
@@ -605,8 +609,8 @@ class AiAssistant(models.Model):
 
     @api.model
     def _everywhere(self):
-        """The assistants that the user may chat with whatever the chat is about: those of no cloud service."""
-        return self.search([("active", "=", True), ("cloud_service_id", "=", False)])
+        """The assistants that the user may chat with whatever the chat is about."""
+        return self.search(EVERYWHERE)
 
     @api.model
     def _offered(self, service=None):

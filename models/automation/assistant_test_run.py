@@ -2,7 +2,7 @@ import logging
 from itertools import product
 
 from markupsafe import Markup
-from odoo import SUPERUSER_ID, api, fields, models
+from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Command
 from odoo.tools import SQL
@@ -13,6 +13,7 @@ from ...services.replay.recordings import canonical
 from ...services.sentence import _lt, dump, load
 from ...services.versions import difference
 from ...tools import db, limits, notify, sentences, settings
+from ..assistant.ai_assistant import MAX_TOLD
 from ..turn.ai_turn import CLAIMABLE
 
 _logger = logging.getLogger(__name__)
@@ -29,9 +30,7 @@ KEPT_RUNS = 200  # of one assistant
 ANSWER_CHARS = 20_000
 MAX_CALLS = 50  # of a result that are kept
 CALL_CHARS = 2_000
-MAX_TOLD = 20  # administrators who get an activity
 NIGHTLY_BATCH = 200  # assistants
-ADMIN = "woow_paas_platform.group_admin"
 CHANGED = "woow_ai/test_run"  # on the bus: the run goes on
 EDITABLE = {"assistant_id", "version_ids", "config_ids", "test_ids", "repetitions"}
 ENDED = ("passed", "failed", "stopped")
@@ -337,10 +336,7 @@ class AssistantTestRun(models.Model):
     def _tell_of_regressions(self):
         if not (tests := self._regressions()):
             return
-        admins = self.env.ref(ADMIN).all_user_ids.filtered(
-            lambda user: user.active and user._is_internal() and user.id != SUPERUSER_ID
-        )
-        for user in admins[:MAX_TOLD]:
+        for user in self.env["ai.assistant"]._administrators()[:MAX_TOLD]:
             run = self.with_context(lang=user.lang, **db.SEND_LATER)
             run.activity_schedule(
                 "mail.mail_activity_data_warning",

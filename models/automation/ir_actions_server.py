@@ -164,9 +164,9 @@ class IrActionsServer(models.Model):
             check_run_as(action.woow_run_as_id)
             model = self.env[action.model_id.model]
             check_placeholders(model, action.woow_instruction)
+            field = action.woow_answer_field_id
             if problem := action._answer_problem(action.woow_answer_to):
                 raise ValidationError(problem)
-            field = action.woow_answer_field_id
             if action.woow_answer_to == "field" and (
                 field.model != model._name or field.ttype not in TEXTS
             ):
@@ -176,8 +176,8 @@ class IrActionsServer(models.Model):
                         model=model._description,
                     )
                 )
-            if action.woow_answer_to == "field" and action._answer_problem("field", field.name):
-                raise ValidationError(action._answer_problem("field", field.name))
+            if problem := action._answer_problem(action.woow_answer_to, field.name):
+                raise ValidationError(problem)
 
     def _answer_problem(self, answer, field=None):
         """Reason why the answer cannot go there, empty if it can.

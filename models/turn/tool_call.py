@@ -1108,12 +1108,12 @@ class ToolCall(models.Model):
 
     @api.model
     def _open_questions(self):
-        return [
-            ("user_id", "=", self.env.uid),
-            ("turn_id", "=", False),
-            ("outcome", "=", False),
-            ("asked_turn_id", "!=", False),
-        ]
+        return [*self._open_for_client(self.env.user), ("asked_turn_id", "!=", False)]
+
+    @api.model
+    def _open_for_client(self, user):
+        """Domain of the calls of a user's MCP clients that are not over."""
+        return [("user_id", "=", user.id), ("turn_id", "=", False), ("outcome", "=", False)]
 
     @api.model
     def _check_running_questions(self, limit):
@@ -1188,12 +1188,16 @@ class ToolCall(models.Model):
 
     @api.model
     def _where_to_decide(self):
-        page = self.env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
         return self.env._(
             "This call needs the user's approval. The user can allow or deny it on this page: %(page)s "
             "Once it is allowed, make the same call again within an hour.",
-            page=page,
+            page=self._decisions_page(),
         )
+
+    @api.model
+    def _decisions_page(self):
+        """Address of the page on which a client's user decides."""
+        return self.env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
 
     @api.model
     def _asked_about(self, state, tool, arguments, client):
@@ -1236,12 +1240,7 @@ class ToolCall(models.Model):
         :return: False where it cannot, or too much of this user waits
         """
         self.ensure_one()
-        waiting = [
-            ("user_id", "=", self.user_id.id),
-            ("turn_id", "=", False),
-            ("outcome", "=", False),
-            ("ask_state", "!=", False),
-        ]
+        waiting = [*self._open_for_client(self.user_id), ("ask_state", "!=", False)]
         if (
             self.outcome
             or not questions.can_be_shown(wanted.questions, shows)
@@ -1359,12 +1358,7 @@ class ToolCall(models.Model):
         """
         self.ensure_one()
         if not self.task:
-            open_tasks = [
-                ("user_id", "=", self.user_id.id),
-                ("turn_id", "=", False),
-                ("outcome", "=", False),
-                ("task", "!=", False),
-            ]
+            open_tasks = [*self._open_for_client(self.user_id), ("task", "!=", False)]
             if self.search_count(open_tasks, limit=MAX_TASKS) >= MAX_TASKS:
                 return False
             self.task = {"server": server, "shows": sorted(shows), "resumes": list(resumes)}
@@ -1399,9 +1393,9 @@ class ToolCall(models.Model):
         """:return: status, and what it has beside it"""
         if not self.outcome:
             if self.approval == "pending":
-                page = self.env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
                 said = self.env._(
-                    "The call waits until the user has allowed it on this page: %(page)s", page=page
+                    "The call waits until the user has allowed it on this page: %(page)s",
+                    page=self._decisions_page(),
                 )
                 return "input_required", {"message": said}
             if self._state_for_client():
