@@ -482,7 +482,7 @@ class AiAssistant(models.Model):
                 )
         elif self.is_read_only:
             yield _(
-                "Users get this version, %(number)s. To change it, edit its draft.",
+                "Users get version %(number)s. To change it, edit its draft.",
                 number=self.version_id.number,
             )
             if self.draft_ids:

@@ -88,7 +88,7 @@ def test_a_draft_is_edited_compared_and_published(odoo, assistant, page_of):
             assert axe.violations(page, "div[name=draft_difference]") == []
             assert told.evaluate("shown => shown.scrollWidth <= innerWidth")
         page.get_by_role("button", name="Publish", exact=True).click()
-        expect(page.locator(".alert", has_text="Users get this version")).to_contain_text("2")
+        expect(page.locator(".alert", has_text="Users get version")).to_contain_text("2")
         (used,) = odoo.rpc("ai.assistant", "read", [assistant], ["system_prompt", "draft_ids"])
         assert used["system_prompt"] == "Be kind.\nBe exact."
         assert used["draft_ids"] == []
@@ -96,7 +96,7 @@ def test_a_draft_is_edited_compared_and_published(odoo, assistant, page_of):
         page.get_by_role("button", name="Edit Draft").click()
         page.get_by_role("button", name="Discard Draft").click()
         page.locator(".modal").get_by_role("button", name="Ok").click()
-        expect(page.locator(".alert", has_text="Users get this version")).to_contain_text("2")
+        expect(page.locator(".alert", has_text="Users get version")).to_contain_text("2")
     finally:
         odoo.rpc("ir.config_parameter", "set_param", switch, False)
 
