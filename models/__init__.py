@@ -8,4 +8,4 @@ from . import recall
 from . import turn
 from . import conversation
 from . import automation
-from . import statistics
+from . import governance

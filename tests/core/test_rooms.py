@@ -69,14 +69,14 @@ FEATURES = {
     "turn": "mixins base approval tenancy mcp assistant recall",
     "conversation": "base mcp assistant turn",
     "automation": "mixins base assistant turn",
-    "statistics": "mcp assistant turn",
+    "governance": "mcp assistant turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
     "base": "tenancy assistant",
     "approval": "mcp assistant",
     "tenancy": "mcp recall",
-    "mcp": "assistant recall turn statistics",
+    "mcp": "assistant recall turn governance",
     "assistant": "turn automation",
 }
 # models ask the process through the port in tools/host.py
