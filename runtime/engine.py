@@ -257,11 +257,11 @@ class Engine:
 
         await revocation.revoke(token_set, self._policy)
 
-    async def fetch(self, url, timeout):
+    async def fetch(self, url, timeout, **cap):
         await self._with(self._protocols)
         from ..services.openapi import operations  # noqa: PLC0415
 
-        return await operations.fetch(url, self._policy, timeout=timeout)
+        return await operations.fetch(url, self._policy, timeout=timeout, **cap)
 
     async def deliver(self, delivery):
         """One try, see `services.net.webhooks.post`."""

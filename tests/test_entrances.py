@@ -260,6 +260,7 @@ HERE = {
     ("toolbox", "action_view_operations"),
     ("toolbox_operation", "action_disable"),
     ("toolbox_operation", "action_enable"),
+    ("oauth_client", "action_new_secret"),
     ("webhook", "action_new_secret"),
     ("webhook", "action_test"),
     ("webhook", "action_view_deliveries"),

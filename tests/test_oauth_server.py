@@ -2,17 +2,29 @@
 
 import base64
 import hashlib
+import ipaddress
+import json
 import re
-from datetime import timedelta
+import ssl
+import tempfile
+import threading
+from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import lxml.html
+import requests.auth
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from odoo import fields
+from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
 from ..models.base import oauth_client, oauth_grant
-from ..services.oauth_server import const
+from ..services.net import transport
+from ..services.oauth_server import client_document, const
 from .test_gateway import TAIPEI, GatewayCase
 
 CLIENT = "woow_paas_platform.oauth_client"
@@ -22,9 +34,75 @@ SERVER = "/.well-known/oauth-authorization-server/woow/oauth"
 AUTHORIZE, TOKEN, REVOKE, REGISTER = (
     f"/woow/oauth/{end}" for end in ("authorize", "token", "revoke", "register")
 )
+EGRESS = "odoo.addons.woow_paas_platform.services.net.egress"
 CALLBACK = "http://127.0.0.1:33418/callback"
 VERIFIER = "a-verifier-that-is-long-enough-for-the-rfc-7636"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().strip("=")
+
+
+class DocumentServer:
+    """A site that shows a client's description over https, with a certificate that this process trusts.
+
+    :ivar document: shown, None for an answer 404
+    :ivar asked: number of requests
+    """
+
+    def __init__(self):
+        self.document, self.asked = None, 0
+
+    def __enter__(self):
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                site.asked += 1
+                body = json.dumps(site.document).encode()
+                self.send_response(200 if site.document is not None else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_args):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.socket = _context().wrap_socket(self._server.socket, server_side=True)
+        self.url = f"https://127.0.0.1:{self._server.server_port}/client.json"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_error):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _context():
+    """A server's context, whose certificate the process trusts from now on."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    now = datetime.now()
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=True,
+        )
+        .sign(key, hashes.SHA256())
+        .public_bytes(serialization.Encoding.PEM)
+    )
+    transport.ssl_context().load_verify_locations(cadata=certificate.decode())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as file:
+        plain = serialization.NoEncryption(), serialization.PrivateFormat.PKCS8
+        file.write(certificate + key.private_bytes(serialization.Encoding.PEM, *plain[::-1]))
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context
 
 
 class OauthCase(GatewayCase):
@@ -469,6 +547,139 @@ class TestOauthServer(OauthCase):
             page = self._page()
         self.assertEqual(page.status_code, 409)
         self.assertIn("connected 1 MCP clients already", page.text)
+
+    # ------------------------------------------------------------ clients of an administrator
+
+    def _added(self, **values):
+        """A client that an administrator has added, and its secret."""
+        values = {
+            "name": "Connector",
+            "redirect_uris": f"https://claude.ai/cb\n{CALLBACK}",
+        } | values
+        client = self.env[CLIENT].with_user(self.admin).create(values)
+        secret = client.action_new_secret()["params"]["message"].split()[-1]
+        self.client_id = client.client_id
+        self.env.flush_all()
+        return client, secret
+
+    def test_a_client_with_a_secret_shows_it(self):
+        client, secret = self._added()
+        self._sign_in(self.member)
+        page = self._page()
+        self.assertIn("An administrator has added it.", page.text)
+        code = self._decided(page=page)["code"]
+        for more in ({}, {"client_secret": f"{secret}x"}):
+            status, told = self._redeem(code, **more)
+            self.assertEqual((status, told["error"]), (401, "invalid_client"))
+        given = self._redeem(code, client_secret=secret)[1]
+        basic = requests.auth.HTTPBasicAuth
+        for shown, status in (("wrong", 401), (secret, 200)):
+            answer = self._send(
+                "POST",
+                TOKEN,
+                data={"grant_type": "refresh_token", "refresh_token": given["refresh_token"]},
+                auth=basic(self.client_id, shown),
+            )
+            self.assertEqual(answer.status_code, status, answer.text)
+            self.assertEqual("WWW-Authenticate" in answer.headers, status == 401)
+        token = answer.json()["access_token"]
+        revoke = {"token": token, "client_id": self.client_id}
+        self.assertEqual(self._send("POST", REVOKE, data=revoke).status_code, 401)
+        self.assertTrue(self._opens(token))
+        revoke["client_secret"] = secret
+        self.assertEqual(self._send("POST", REVOKE, data=revoke).status_code, 200)
+        self.assertFalse(self._opens(token))
+        self.assertNotIn(secret, str(client.sudo().read()))
+
+    def test_a_new_secret_ends_the_old_one(self):
+        client, secret = self._added()
+        token = self._connected_with(secret)["refresh_token"]
+        client.action_new_secret()
+        self.env.flush_all()
+        self.assertEqual(self._refresh(token, client_secret=secret)[0], 401)
+
+    def _connected_with(self, secret):
+        self._sign_in(self.member)
+        status, told = self._redeem(self._decided()["code"], client_secret=secret)
+        self.assertEqual(status, 200, told)
+        return told
+
+    def test_administrators_change_what_they_have_added(self):
+        client, _secret = self._added()
+        client.name = "Another"
+        theirs = self.env[CLIENT].search([("kind", "=", "registered")], limit=1)
+        for refused in (
+            lambda: theirs.with_user(self.admin).write({"name": "Mine"}),
+            lambda: theirs.with_user(self.admin).action_new_secret(),
+            lambda: client.write({"client_id": "chosen"}),
+            lambda: client.write({"kind": "document"}),
+        ):
+            with self.assertRaises(AccessError):
+                refused()
+        for uris in ("http://evil.example.com/cb", "javascript:alert(1)", " "):
+            with self.assertRaises(ValidationError):
+                client.redirect_uris = uris
+                client.flush_recordset()
+
+    def test_a_client_of_an_administrator_is_kept(self):
+        client, _secret = self._added()
+        self._send_back(CLIENT, days=oauth_client.UNUSED_DAYS + 1)
+        self._vacuum()
+        self.assertTrue(client.exists())
+
+    # ------------------------------------------------------------ clients that describe themselves
+
+    def test_a_client_describes_itself_at_its_address(self):
+        self._sign_in(self.member)
+        with DocumentServer() as server:
+            self.client_id = server.url
+            server.document = {
+                "client_id": server.url,
+                "client_name": "Described",
+                "redirect_uris": [CALLBACK],
+            }
+            read = self._page()
+            self.assertEqual((read.status_code, server.asked), (303, 1), read.text)
+            page = self._send("GET", read.headers["Location"])
+            for shown in ("Described", "It is described at <strong"):
+                self.assertIn(shown, page.text)
+            status, given = self._redeem(self._decided(page=page)["code"])
+            self.assertEqual(status, 200, given)
+            self.assertTrue(self._opens(given["access_token"]))
+            self._page()
+            self.assertEqual(server.asked, 1, "read a moment ago")
+            server.document["redirect_uris"] = ["https://app.example.com/cb"]
+            self.env[CLIENT].search([("client_id", "=", server.url)]).described_at = False
+            self.env.flush_all()
+            page = self._send("GET", self._page().headers["Location"])
+            self.assertEqual((page.status_code, server.asked), (400, 2))
+
+    def test_a_description_that_is_not_valid_is_none(self):
+        self._sign_in(self.member)
+        with DocumentServer() as server:
+            self.client_id = server.url
+            good = {"client_id": server.url, "redirect_uris": [CALLBACK]}
+            for document in (
+                {**good, "client_id": "https://other.example.com/client.json"},
+                {**good, "redirect_uris": ["http://evil.example.com/cb"]},
+                {**good, "token_endpoint_auth_method": "client_secret_post"},
+                {**good, "client_secret": "s"},
+                {**good, "client_name": "x" * client_document.MAX_BYTES},
+                [],
+                None,
+            ):
+                server.document = document
+                page = self._send("GET", self._page().headers["Location"])
+                self.assertEqual(page.status_code, 400)
+                self.assertIn("description of this program could not be read", page.text)
+        self.assertFalse(self.env[CLIENT].search([("kind", "=", "document")]))
+
+    def test_an_address_inside_is_not_read(self):
+        self._sign_in(self.member)
+        self.client_id = "https://10.0.0.1/client.json"
+        with self.assertLogs(EGRESS, "WARNING"):
+            page = self._send("GET", self._page().headers["Location"])
+        self.assertEqual(page.status_code, 400)
 
     # ------------------------------------------------------------ registration
 

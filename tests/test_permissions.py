@@ -70,7 +70,7 @@ RIGHTS = {
     "sign_in": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "shared_sign_in": (MANAGERS, NOBODY, NOBODY, MANAGERS),
     "gateway": (ADMIN, ADMIN, ADMIN, ADMIN),
-    "oauth_client": (ADMIN, NOBODY, NOBODY, ADMIN),
+    "oauth_client": (ADMIN, ADMIN, ADMIN, ADMIN),
     "oauth_grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "sign_in_request": (NOBODY, NOBODY, NOBODY, NOBODY),
     "credential": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
@@ -137,7 +137,7 @@ class People:
         cls.grant = cls._model("tool_grant")._grant(cls.turn, cls.forecast, "always")
         cls.credential = cls._model("server_credential")._keep(cls.server, cls.member, "sk-member")
         cls.oauth_client = cls._make(
-            "oauth_client", name="Editor", client_id="editor", redirect_uris="http://localhost/cb"
+            "oauth_client", name="Editor", kind="administrator", redirect_uris="http://localhost/cb"
         )
         cls.oauth_grant = cls._make(
             "oauth_grant",

@@ -1,16 +1,31 @@
 """Consent page: a person allows a client to use the person's tools, or does not."""
 
-from urllib.parse import urlencode
+import logging
+from urllib.parse import urlencode, urlsplit
 
 from markupsafe import Markup
 from odoo import http
 from odoo.http import Response, request
 
 from ...models.base.ir_http import GRANT
-from ...services.oauth_server import authorization, const, metadata, parameters, redirects
+from ...runtime import process
+from ...runtime.web.after_commit import LeadsTo
+from ...services import jsonrpc
+from ...services.errors import EngineError
+from ...services.oauth_server import (
+    authorization,
+    client_document,
+    const,
+    metadata,
+    parameters,
+    redirects,
+)
 from ...services.oauth_server.errors import OAuthError
-from ...tools.refusals import Refusal
+from ...tools import db
+from ...tools.refusals import Refusal, TooOften
 from .tokens import CLIENT
+
+_logger = logging.getLogger(__name__)
 
 PAGE = {
     "type": "http",
@@ -20,6 +35,7 @@ PAGE = {
     "sitemap": False,
     "max_content_length": const.MAX_BODY,
 }
+UNREAD = "unread"  # parameter: the document of the client could not be read just now
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -30,9 +46,41 @@ HEADERS = {
 
 class OauthConsentController(http.Controller):
     @http.route(metadata.AUTHORIZE, methods=["GET"], **PAGE)
-    def ask(self, **_query):
+    def ask(self, **query):
         """Changes nothing: the person is asked each time."""
+        client_id = query.get("client_id", "")
+        # sudo: oauth_client - when the document of a client was read
+        client = request.env[CLIENT].sudo()._of(client_id)
+        if client._is_to_be_read(client_id):
+            return _page({"is_unread": True}, 400) if UNREAD in query else self._read(client_id)
         return self._checked(request.httprequest.args, self._question)
+
+    def _read(self, client_id):
+        """Read the document of a client, without a cursor, then ask again."""
+        try:
+            request.env["woow_paas_platform.mcp_check"]._count_one()
+        except TooOften as refusal:
+            return _page({"refusal": str(refusal)}, 429)
+        process.runner()
+        dbname = request.db
+        back = f"{metadata.AUTHORIZE}?{request.httprequest.query_string.decode(errors='replace')}"
+
+        def read():
+            try:
+                document = process.wait_for(
+                    lambda engine: engine.fetch(
+                        client_id, client_document.TIMEOUT, cap=client_document.MAX_BYTES
+                    ),
+                    client_document.TIMEOUT,
+                )
+                found = client_document.read(client_id, jsonrpc.parse(bytes(document)))
+                db.transaction(dbname, lambda env: env[CLIENT]._keep_described(client_id, found))
+            except (EngineError, OAuthError) as error:
+                _logger.info("The MCP client at %r cannot be read: %s", client_id, error)
+                return f"{back}&{UNREAD}=1"
+            return back
+
+        return LeadsTo(request.env, read, headers=HEADERS)
 
     @http.route(metadata.AUTHORIZE, methods=["POST"], **PAGE)
     def decide(self, **_form):
@@ -88,6 +136,7 @@ class OauthConsentController(http.Controller):
         values = {
             "title": request.env._("Connect “%(client)s”?", client=client.name),
             "where": _where(*redirects.place(asked.redirect_uri)),
+            "whence": _whence(client),
             "who": _who(request.env.user),
             "scopes": asked.scope.split(),
             "gateway": gateway and _through(gateway),
@@ -115,17 +164,24 @@ def _companies():
 
 
 def _where(kind, place):
-    """Sentence about the place that gets the answer, which is all that is known about a client."""
+    """Sentence about the place that gets the answer."""
     shown = Markup('<strong class="text-break">%s</strong>') % place
     if kind == "site":
-        return request.env._("It runs at %(host)s. It has chosen its name itself.", host=shown)
+        return request.env._("It runs at %(host)s.", host=shown)
     if kind == "computer":
-        return request.env._(
-            "It runs on this computer (%(host)s). It has chosen its name itself.", host=shown
-        )
-    return request.env._(
-        "It is an app on this device (%(scheme)s). It has chosen its name itself.", scheme=shown
-    )
+        return request.env._("It runs on this computer (%(host)s).", host=shown)
+    return request.env._("It is an app on this device (%(scheme)s).", scheme=shown)
+
+
+def _whence(client):
+    """Sentence about who tells its name."""
+    if client.kind == "administrator":
+        return request.env._("An administrator has added it.")
+    if client.kind == "document":
+        host = urlsplit(client.client_id).hostname
+        shown = Markup('<strong class="text-break">%s</strong>') % host
+        return request.env._("It is described at %(host)s.", host=shown)
+    return request.env._("It has chosen its name itself.")
 
 
 def _through(gateway):

@@ -8,7 +8,14 @@ from odoo.http import request
 
 from ...models.base.ir_http import GRANT
 from ...services import jsonrpc
-from ...services.oauth_server import const, exchange, metadata, parameters, registration
+from ...services.oauth_server import (
+    client_secret,
+    const,
+    exchange,
+    metadata,
+    parameters,
+    registration,
+)
 from ...services.oauth_server.errors import OAuthError
 
 CLIENT = "woow_paas_platform.oauth_client"
@@ -32,9 +39,11 @@ def _answered(endpoint):
         try:
             return endpoint(self)
         except OAuthError as error:
-            headers = HEADERS | (
-                {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-            )
+            headers = dict(HEADERS)
+            if error.retry_after:
+                headers["Retry-After"] = str(error.retry_after)
+            if error.status == 401 and _authorization():
+                headers["WWW-Authenticate"] = "Basic"  # RFC 6749, 5.2
             return request.make_json_response(error.body(), headers=headers, status=error.status)
 
     return answered
@@ -55,7 +64,7 @@ class OauthTokenController(http.Controller):
     @_answered
     def token(self, **_params):
         resource = request.env["ir.http"]._woow_addresses().resource
-        asked = exchange.read(_form(), resource)
+        asked = exchange.read(_form(), resource, _authorization())
         # sudo: oauth_grant - found by a code or a refresh token of the client
         told = request.env[GRANT].sudo()._exchange(asked)
         return request.make_json_response(told, headers=HEADERS)
@@ -64,12 +73,17 @@ class OauthTokenController(http.Controller):
     @_answered
     def revoke(self, **_params):
         """A client signs out (RFC 7009): also for a token that is none, the answer is 200."""
-        sent = parameters.single(_form(), ("token", "client_id"))
+        sent = parameters.single(_form(), ("token",))
+        client = client_secret.read(_form(), _authorization())
         if not sent["token"]:
             raise OAuthError("invalid_request", "token is missing.")
         # sudo: oauth_grant - found by its token
-        request.env[GRANT].sudo()._revoke(sent["token"], sent["client_id"])
+        request.env[GRANT].sudo()._revoke(sent["token"], client)
         return request.make_response("", headers=HEADERS)
+
+
+def _authorization():
+    return request.httprequest.headers.get("Authorization", "")
 
 
 def _form():

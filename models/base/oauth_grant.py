@@ -137,6 +137,7 @@ class OauthGrant(models.Model):
         client = self.env["woow_paas_platform.oauth_client"]._of(asked.client_id)
         if not client:
             raise OAuthError("invalid_client", "This client is not registered, or not any more.")
+        client._check_secret(asked.secret)
         grant = self._of_family(asked.family)
         if asked.grant_type == "authorization_code":
             grant._check_code(client, asked)
@@ -228,12 +229,19 @@ class OauthGrant(models.Model):
         return grant if grant._is_open() else self.browse()
 
     @api.model
-    def _revoke(self, token, client_id):
-        """End the grant of a token at the client's wish (RFC 7009); a token that is none of it says nothing."""
+    def _revoke(self, token, client):
+        """End the grant of a token at the client's wish (RFC 7009); a token that is none of it says nothing.
+
+        :param client: `services.oauth_server.client_secret.Credentials`
+        :raises OAuthError: the client does not show its secret
+        """
+        self.env["woow_paas_platform.oauth_client"]._of(client.client_id)._check_secret(
+            client.secret
+        )
         known = Domain("access_digest", "=", tokens.digest(token))
         if family := tokens.family_of(token):
             known |= Domain("family_digest", "=", tokens.digest(family))
-        found = self.search(known & Domain("client_id.client_id", "=", client_id))
+        found = self.search(known & Domain("client_id.client_id", "=", client.client_id))
         found._end("its client has signed out")
 
     def _end(self, reason):

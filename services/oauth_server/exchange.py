@@ -1,15 +1,14 @@
 """Token requests: a code or a refresh token for new tokens (OAuth 2.1, 4.1.3 and 4.3)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from . import const, parameters, tokens
+from . import client_secret, const, parameters, tokens
 from .errors import OAuthError
 from .parameters import Given
 
 NAMES = (
     "grant_type",
-    "client_id",
     "code",
     "redirect_uri",
     "code_verifier",
@@ -27,6 +26,7 @@ class TokenRequest:
     :ivar token: the code or the refresh token
     :ivar family: of it
     :ivar resource: the tokens are to be for, empty if the client does not say
+    :ivar secret: of the client, empty where it has sent none
     """
 
     grant_type: str
@@ -36,6 +36,7 @@ class TokenRequest:
     redirect_uri: str
     verifier: str
     resource: str
+    secret: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,11 @@ class KeptCode:
     challenge: str
 
 
-def read(given: Given, resource: str) -> TokenRequest:
+def read(given: Given, resource: str, header: str = "") -> TokenRequest:
     """Check the form of a token request.
 
     :param given: the fields of the form
+    :param header: ``Authorization``, empty without one
     :param resource: address of the personal gateway
     :raises OAuthError: something is missing or cannot be
     """
@@ -63,7 +65,8 @@ def read(given: Given, resource: str) -> TokenRequest:
     if sent["grant_type"] not in TOKEN:
         known = " or ".join(TOKEN)
         raise OAuthError("unsupported_grant_type", f"grant_type must be {known}.")
-    if not sent["client_id"]:
+    client = client_secret.read(given, header)
+    if not client.client_id:
         raise OAuthError("invalid_client", "client_id is missing.")
     name = TOKEN[sent["grant_type"]]
     if not sent[name]:
@@ -72,12 +75,13 @@ def read(given: Given, resource: str) -> TokenRequest:
     wanted = f"{resource}/{gateway}" if gateway else resource
     return TokenRequest(
         grant_type=sent["grant_type"],
-        client_id=sent["client_id"],
+        client_id=client.client_id,
         token=sent[name],
         family=tokens.family_of(sent[name]),
         redirect_uri=sent["redirect_uri"],
         verifier=sent["code_verifier"],
         resource=wanted if sent["resource"] else "",
+        secret=client.secret,
     )
 
 

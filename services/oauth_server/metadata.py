@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from . import const, registration
+from . import client_secret, const, registration
 
 RESOURCE = "/mcp"
 ISSUER = "/woow/oauth"
@@ -76,8 +76,9 @@ class Addresses:
             "response_types_supported": registration.RESPONSE_TYPES,
             "response_modes_supported": ["query"],
             "grant_types_supported": registration.GRANT_TYPES,
-            "token_endpoint_auth_methods_supported": ["none"],
-            "revocation_endpoint_auth_methods_supported": ["none"],
+            "token_endpoint_auth_methods_supported": list(client_secret.METHODS),
+            "revocation_endpoint_auth_methods_supported": list(client_secret.METHODS),
+            "client_id_metadata_document_supported": True,
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": True,
         }

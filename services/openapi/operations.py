@@ -87,15 +87,18 @@ async def perform(
     return await _result(response, body)
 
 
-async def fetch(url: str, policy: EgressPolicy, *, timeout: float) -> bytearray:
+async def fetch(
+    url: str, policy: EgressPolicy, *, timeout: float, cap: int = loader.MAX_DOCUMENT
+) -> bytearray:
     """The bytes of a document, such as an OpenAPI description. Redirects are not followed.
 
+    :param cap: bytes at most
     :raises EngineError: with a sentence
     """
     try:
         async with _client(policy, timeout) as client, asyncio.timeout(timeout):
             response = await client.send(client.build_request("GET", url), stream=True)
-            body = await _read(response, loader.MAX_DOCUMENT)
+            body = await _read(response, cap)
     except (httpx.HTTPError, OSError, TimeoutError) as error:
         raise _of_service(faults.of_exception(error)) from error
     _check(response, body)

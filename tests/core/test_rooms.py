@@ -60,7 +60,7 @@ ARROWS = {
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {
     "mixins": "",
-    "base": "",
+    "base": "mixins",
     "approval": "mixins",
     "tenancy": "mixins",
     "mcp": "mixins approval tenancy",

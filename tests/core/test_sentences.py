@@ -205,6 +205,8 @@ NOT_FOR_PEOPLE = {
         "llm/diagnose.py",
         "llm/tool_protocol.py",
         "llm/transcript.py",
+        "oauth_server/client_document.py",
+        "oauth_server/client_secret.py",
         "oauth_server/exchange.py",
         "openai_api/question.py",
         "openai_api/response_question.py",
