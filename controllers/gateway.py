@@ -37,7 +37,7 @@ from ..services.oauth_server import const as oauth
 from ..services.openai_api.question import ChatRequest
 from ..services.specs import CallResult, Executed
 from ..services.turn import names
-from ..tools import sentences
+from ..tools import limits, sentences
 from ..tools.refusals import Refusal
 from .execute import RequestedCall, check_mcp_is_on
 from .openai_api import asking as openai
@@ -173,6 +173,7 @@ class _Host(ClientReads):
         self.session_key = secret.encode()
         self._begun = 0
         self.tells_changes = bool(config["workers"])
+        self.listed_tokens = limits.get(env, "listed_tokens")
 
     @functools.cached_property
     def of_records(self):
@@ -181,6 +182,9 @@ class _Host(ClientReads):
 
     def tools(self):
         return self.gateway._list(self._scopes)
+
+    def servers(self):
+        return self.gateway._listed_servers()
 
     def call(self, name, arguments, answer, check):
         try:

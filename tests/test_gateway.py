@@ -105,6 +105,28 @@ class TestGateway(GatewayCase):
         self.assertEqual(self._modern("ping")[0], 404)
         self.assertEqual(len(self._rows()), 1)
 
+    def test_many_tools_are_found_and_called_like_the_others(self):
+        self._served()
+        self.env["ir.config_parameter"].set_param("woow_paas_platform.listed_tokens", "1")
+        self.env.flush_all()
+        self.assertEqual(self._names(), ["call_tool", "describe_tools", "find_tools"])
+        found = self._result({"name": "find_tools", "arguments": {"queries": ["forecast"]}})
+        names = [tool["name"] for tool in json.loads(found["content"][0]["text"])["tools"]]
+        self.assertEqual(names[0], TAIPEI["name"])
+        for key in (self._client_key(self.stranger), self.key):
+            answer = self._result(
+                {"name": "find_tools", "arguments": {"queries": ["run flow"]}}, key
+            )
+            has_flows = "flows__run_flow" in answer["content"][0]["text"]
+            self.assertEqual(has_flows, key == self.key)
+        by_name = {"name": "call_tool", "arguments": TAIPEI}
+        self.assertEqual(self._result(by_name)["content"][0]["text"], "Sunny in Taipei.")
+        self.forecast.approval_policy = "never"
+        self.env.flush_all()
+        status, said = self._rpc(self.key, "tools/call", by_name)
+        self.assertEqual((status, said["error"]["code"]), (200, jsonrpc.INVALID_PARAMS))
+        self.assertEqual(self._rows().tool_id, self.forecast)
+
     def test_everybody_has_the_tools_of_their_own_chats(self):
         for user, flows in ((self.guest, True), (self.stranger, False), (self.internal, False)):
             with self.subTest(user=user.login):

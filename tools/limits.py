@@ -16,6 +16,7 @@ DEFAULTS = {
     "max_files_per_person": 2000,  # in all conversations of a person, those of tools too
     "max_file_megabytes_per_person": 500,  # MB of them together
     "file_characters_per_message": const.LLM_RESULT_CAP,  # of the files of one message, that a model reads
+    "listed_tokens": 8000,  # of definitions of tools, up to which MCP clients are listed them; 0: any number
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "call_retention_days": 365,  # days before calls are only counted; 0: never
@@ -33,6 +34,7 @@ MAY_BE_ZERO = frozenset(
         "answer_mail_after_minutes",
         "call_retention_days",
         "confirm_round",
+        "listed_tokens",
         "mail_after_minutes",
     }
 )

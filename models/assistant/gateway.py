@@ -9,6 +9,7 @@ from odoo.fields import Domain
 from ...services.gateway import asking
 from ...services.oauth_server import const, metadata
 from ...services.records import catalog
+from ...services.specs import ServerSpec
 from ...tools.refusals import Refusal
 
 PERIOD = timedelta(hours=1)
@@ -329,6 +330,19 @@ class Gateway(models.Model):
             *(tool.spec for tool in (*reading, *changing)),
             *(asking.tool_spec(name, one.name, one.description or "") for name, one in ask.items()),
         ]
+
+    def _listed_servers(self):
+        """``{id: ServerSpec}`` of the listed tools, without what connects to them."""
+        # sudo: mcp_server - names and descriptions of those whose tools the user is shown
+        return {
+            server.id: ServerSpec(
+                id=server.id,
+                name=server.name,
+                title=server.title or "",
+                description=server.description or "",
+            )
+            for server in self._listed_tools().server_id.sudo()
+        }
 
     def _preview_of_caller(self, reader):
         """HTML for an administrator: what a client of the current user would be listed.

@@ -78,6 +78,12 @@ class ResConfigSettings(models.TransientModel):
         "Maximum number of conversations that one person's programs have through the OpenAI-compatible API. "
         "Beyond it, the least recently used ones are deleted.",
     )
+    woow_listed_tokens = _limit(
+        "listed_tokens",
+        "Tools Listed to MCP Clients (tokens)",
+        "Definitions of tools up to this size are listed to MCP clients. Beyond it they find tools by a search. "
+        "0 lists any number.",
+    )
     woow_max_files_per_person = _limit(
         "max_files_per_person",
         "Files per Person",

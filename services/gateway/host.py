@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ..errors import ElicitationRequired
-from ..specs import ToolSpec
+from ..specs import ServerSpec, ToolSpec
 from .approval import Answer, Question
 from .questions import Asked
 from .tasks import Task
@@ -69,6 +69,7 @@ class Host(Protocol[Call_co]):
 
     :ivar tells_changes: clients can be told that their tools have changed
     :ivar session_key: secret of this caller's sessions, see `sessions`
+    :ivar listed_tokens: tokens of definitions beyond which tools are found, not listed; 0 for any number
 
     What is made later of the last six is what each of them says, or a `Failure`; of a call it is its result, a task, or
     `questions.Asked`. ``server`` is that of `uris.address`.
@@ -76,6 +77,11 @@ class Host(Protocol[Call_co]):
 
     tells_changes: bool
     session_key: bytes
+    listed_tokens: int
+
+    def servers(self) -> Mapping[int, ServerSpec]:
+        """Servers of the tools by id, of which nothing but names and descriptions is read."""
+        ...
 
     def tools(self) -> Iterable[ToolSpec]:
         """The tools that this caller may call now, in any order; `ToolSpec.alias` is their name."""

@@ -36,6 +36,11 @@ def failed(sentence: str, code: str) -> ToolResult:
     return {"content": [_text(sentence)], "isError": True, "_meta": {"code": code}}
 
 
+def said(sentence: str) -> ToolResult:
+    """A result of the host's own."""
+    return {"content": [_text(sentence)], "isError": False}
+
+
 def for_version(result: ToolResult, version: str) -> ToolResult:
     """The result without what an older client could not read.
 

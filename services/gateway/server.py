@@ -16,6 +16,7 @@ from . import (
     approval,
     envelope,
     features,
+    finding,
     listing,
     messages,
     questions,
@@ -253,8 +254,18 @@ def _call(
 
     answer = approval.answer_of(message) if era == "modern" else None
 
+    if name in (finding.FIND.alias, finding.DESCRIBE.alias):
+        found = finding.answer(name, arguments, list(host.tools()), host.servers(), era)
+        return _at_once(reply([found]))
+    is_by_name = name != finding.CALL.alias
+    if not is_by_name:
+        name, arguments = arguments.get("name"), arguments.get("arguments")
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            wrong = "`name` must be a string and `arguments` an object."
+            return _at_once(reply([results.failed(wrong, "invalid_arguments")]))
+
     def check(schema: Mapping[str, Any]) -> None:
-        if era == "modern":
+        if era == "modern" and is_by_name:
             envelope.check_arguments(arguments, schema, headers)
 
     try:
@@ -374,11 +385,17 @@ def _ping(_message: Message, _host: Host[Any]) -> dict[str, Any]:
 
 
 def _list_legacy(message: Message, host: Host[Any]) -> dict[str, Any]:
-    return listing.tools(host.tools(), message.params.get("cursor"), "legacy")
+    return _list(message, host, "legacy")
 
 
 def _list_modern(message: Message, host: Host[Any]) -> dict[str, Any]:
-    return {**listing.tools(host.tools(), message.params.get("cursor"), "modern"), **_CACHED}
+    return {**_list(message, host, "modern"), **_CACHED}
+
+
+def _list(message: Message, host: Host[Any], era: Era) -> dict[str, Any]:
+    offered = list(host.tools())
+    shown = finding.listed(offered, host.servers(), host.listed_tokens) if offered else offered
+    return listing.tools(shown, message.params.get("cursor"), era)
 
 
 def _task(message: Message, host: Host[Any]) -> dict[str, Any]:

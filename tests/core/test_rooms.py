@@ -34,7 +34,9 @@ ARROWS = {
         "services services.net services.oauth services.mcp.transport services.mcp.session services.mcp.discovery"
     ),
     "services.oauth_server": "services",
-    "services.gateway": "services services.mcp.session services.mcp.transport services.oauth_server",
+    "services.gateway": (
+        "services services.mcp.session services.mcp.transport services.oauth_server services.toolset"
+    ),
     "services.openai_api": "",
     "services.mcp.features": "services services.mcp.session services.mcp.discovery services.mcp.pool",
     "services.openapi": "services services.net services.schemas services.mcp.discovery",

@@ -197,6 +197,7 @@ NOT_FOR_PEOPLE = {
         "documents/child.py",
         "gateway/asking.py",
         "gateway/envelope.py",
+        "gateway/finding.py",
         "gateway/listing.py",
         "gateway/messages.py",
         "gateway/server.py",

@@ -6,12 +6,22 @@ import pytest
 
 from services import const, jsonrpc
 from services.errors import ElicitationRequired
-from services.gateway import features, listing, messages, questions, results, server, stream, tasks
+from services.gateway import (
+    features,
+    finding,
+    listing,
+    messages,
+    questions,
+    results,
+    server,
+    stream,
+    tasks,
+)
 from services.gateway.approval import Question
 from services.gateway.host import Failure, Unknown, UnknownState, UnknownTool, Wanted
 from services.gateway.tasks import Task
 from services.mcp.session.elicitation import ElicitRequest, ElicitResult
-from services.specs import ToolSpec
+from services.specs import ServerSpec, ToolSpec
 
 META = const.META_PREFIX
 DECLARED = {f"{META}protocolVersion": const.MODERN_VERSION, f"{META}clientCapabilities": {}}
@@ -27,6 +37,7 @@ class Tools:
 
     tells_changes = True
     session_key = b"of a test"
+    listed_tokens = 0
 
     def __init__(self, *tools):
         self.known = {tool.alias: tool for tool in tools or (spec("a__b"), spec("a__ask"))}
@@ -35,6 +46,9 @@ class Tools:
 
     def tools(self):
         return reversed(self.known.values())
+
+    def servers(self):
+        return {1: ServerSpec(id=1, name="a", title="Weather", description="Forecasts")}
 
     def call(self, name, arguments, answer, check):
         if name not in self.known:
@@ -998,3 +1012,75 @@ def test_who_cannot_listen_is_told_why():
     assert "gevent" in refused.message["error"]["message"]
     found = modern("server/discover", host=host)[1]["result"]
     assert found["capabilities"]["tools"] == {}
+
+
+# ------------------------------------------------------------ many tools
+
+
+def many():
+    """A host with 300 tools of a server and one of its own, more than it lists."""
+    tools = [spec(f"a__tool_{number}", description="Does a thing. " * 20) for number in range(299)]
+    wanted = spec("a__forecast", title="Weather forecast", description="Weather of a city.")
+    own = ToolSpec(id=0, server_id=0, name="own", alias="own", input_schema=SCHEMA)
+    host = Tools(*tools, wanted, own)
+    host.listed_tokens = 8000
+    return host
+
+
+def call(name, arguments, host, version="2025-11-25"):
+    sent = request("tools/call", {"name": name, "arguments": arguments})
+    return post(sent, {"mcp-protocol-version": version}, host)[1]
+
+
+def test_many_tools_are_found_not_listed():
+    host = many()
+    for listed in (
+        post(request("tools/list"), {"mcp-protocol-version": "2025-11-25"}, host)[1]["result"],
+        modern("tools/list", host=host)[1]["result"],
+    ):
+        by_name = {tool["name"]: tool for tool in listed["tools"]}
+        assert list(by_name) == ["call_tool", "describe_tools", "find_tools", "own"]
+        assert "Weather (300)" in by_name["find_tools"]["description"]
+    said = call("find_tools", {"queries": ["weather forecast of a city"]}, host)
+    found = json.loads(said["result"]["content"][0]["text"])
+    assert found["tools"][0]["name"] == "a__forecast"
+    assert found["tools"][0]["inputSchema"]["properties"]["city"]
+    arguments = {"name": "a__forecast", "arguments": {"city": "Taipei"}}
+    called = call("call_tool", arguments, host)
+    assert json.loads(called["result"]["content"][0]["text"]) == ["a__forecast", {"city": "Taipei"}]
+    assert modern("tools/call", {"name": "call_tool", "arguments": arguments}, host=host)[0] == 200
+    host.listed_tokens = 0
+    listed = post(request("tools/list"), {"mcp-protocol-version": "2025-11-25"}, host)
+    assert "find_tools" not in json.dumps(listed[1])
+
+
+def test_definitions_are_shown_as_far_as_there_is_room():
+    large = [spec(f"a__{number}", description="x" * 10_000) for number in range(8)]
+    host = Tools(*large)
+    said = call("describe_tools", {"names": [tool.alias for tool in large]}, host)
+    told = json.loads(said["result"]["content"][0]["text"])
+    assert (len(told["tools"]), len(told["more"])) == (2, 6)
+    assert all(len(one["description"]) <= finding.ABOUT for one in told["more"])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        ("find_tools", {}, "invalid_arguments"),
+        ("find_tools", {"queries": []}, "invalid_arguments"),
+        ("find_tools", {"queries": "weather"}, "invalid_arguments"),
+        ("describe_tools", {"names": [1]}, "invalid_arguments"),
+        ("describe_tools", {"names": ["a__nothing"]}, "not_found"),
+        ("call_tool", {"name": "a__b"}, "invalid_arguments"),
+        ("call_tool", {"name": 1, "arguments": {}}, "invalid_arguments"),
+    ],
+)
+def test_a_wrong_search_is_told(name, arguments, code):
+    result = call(name, arguments, Tools())["result"]
+    assert (result["isError"], result["_meta"]["code"]) == (True, code)
+
+
+def test_what_finds_calls_nothing_else():
+    for name in ("nothing", "call_tool", "find_tools"):
+        said = call("call_tool", {"name": name, "arguments": {}}, many())
+        assert said["error"]["code"] == jsonrpc.INVALID_PARAMS
