@@ -187,15 +187,16 @@ class _Host(ClientReads):
         return self.gateway._listed_servers()
 
     def call(self, name, arguments, answer, check):
+        is_own = "__" not in name  # else it is a server's, which takes fewer look-ups
         try:
             check_mcp_is_on()
             requested = RequestedCall(name, text.storable(arguments), self._columns())
             if name in READING and name in self.of_records:
                 requested.read_records(READING[name])
                 instead = requested.wrong_arguments()
-            elif tool := self._changing.get(name):
+            elif is_own and (tool := self._changing.get(name)):
                 return self._changing_call(requested, tool)
-            elif assistant := self._assistants.get(name):
+            elif is_own and (assistant := self._assistants.get(name)):
                 return self._asking(requested, assistant)
             else:
                 requested.take(self._tool(name), name)
@@ -369,7 +370,11 @@ class _Host(ClientReads):
 
     def _server_key(self, tool):
         server = tool.server_id
-        return names.server_key(server._unambiguous_names()[server])
+        return names.server_key(self._called.get(server) or server._unambiguous_names()[server])
+
+    @functools.cached_property
+    def _called(self):
+        return self.env["woow_paas_platform.mcp_server"]._unambiguous_names()
 
     def _here(self, rows):
         """The rows of this gateway: another one may show less."""
@@ -388,7 +393,7 @@ class _Host(ClientReads):
     @functools.cached_property
     def _by_alias(self):
         """Tools before those are left out that never run, which is looked up for the one that is called."""
-        return {alias: tool for tool, alias in self.gateway._tools()._aliases().items()}
+        return {alias: tool for tool, alias in self.gateway._tools()._aliases(self._called).items()}
 
 
 @dataclass(frozen=True, slots=True)

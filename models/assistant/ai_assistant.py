@@ -952,10 +952,13 @@ class AiAssistant(models.Model):
     def _tools_of_caller(self):
         """All tools that the current user could be offered in some chat now, whatever it is about."""
         servers = self.env["woow_paas_platform.mcp_server"]._of_person_anywhere(self.env.user)
-        tools = servers.tool_ids.filtered("is_usable")
         # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
-        for assistant in self._everywhere().sudo():
-            tools |= assistant._system_tools()
+        assistants = self._everywhere().sudo()
+        known = servers | assistants.mcp_server_ids
+        known.tool_ids.mapped("is_usable")  # read at once for all assistants
+        tools = servers.tool_ids.filtered("is_usable")
+        for assistant in assistants:
+            tools |= assistant._usable_tools(assistant._system_servers(known.ids))
         return tools
 
     @api.model

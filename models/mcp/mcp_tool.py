@@ -318,11 +318,15 @@ class McpTool(models.Model):
 
     # ------------------------------------------------------------ names
 
-    def _aliases(self):
-        """``{tool: alias}``: what models call these tools, unique among all that the current user could be told of."""
+    def _aliases(self, called=()):
+        """``{tool: alias}``: what models call these tools, unique among all that the current user could be told of.
+
+        :param called: `McpServer._unambiguous_names`, where they are known already
+        """
         if not self:
             return {}
-        called = self.server_id._unambiguous_names()
+        if not all(server in called for server in self.server_id):
+            called = self.server_id._unambiguous_names()
         own = {called[server] for server in self.server_id}
         near = [
             server.id
