@@ -32,6 +32,7 @@
             "python-pptx>=1.0.2,<2",
             "PyYAML",
             "referencing",
+            "rfc8785>=0.1.4,<0.2",
         ],
     },
     "data": [

@@ -15,6 +15,7 @@ ALL = {
     "cryptography": "cryptography",
     "httpcore": "httpcore",
     "httpx": "httpx",
+    "rfc8785": "rfc8785",
 }
 PROTOCOLS = {
     "jsonschema": "jsonschema",

@@ -24,6 +24,7 @@ ARROWS = {
     "services.grounding": "",
     "services.mail": "services",
     "services.versions": "services",
+    "services.audit": "",
     "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",

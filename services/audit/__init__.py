@@ -1,0 +1,1 @@
+"""Audit log: chains of entries, signed checkpoints, and the check of both."""
