@@ -78,6 +78,7 @@
         "views/approval_views.xml",
         "views/oauth_views.xml",
         "views/gateway_views.xml",
+        "views/audit_views.xml",
         "views/menus.xml",
         "views/oauth_templates.xml",
         "views/portal_templates.xml",

@@ -25,9 +25,7 @@ class AiSecrets(Command):
 
         unreadable = 0
         for name in names:
-            done, failed = db.transaction(
-                name, lambda env: env["woow_paas_platform.secret.mixin"]._rotate_secrets()
-            )
+            done, failed = db.transaction(name, self._renewed)
             unreadable += len(failed)
             sys.stdout.write(f"{name}: {done} secrets are encrypted with the newest key.\n")
             for secret in failed:
@@ -35,3 +33,7 @@ class AiSecrets(Command):
                     f"{name}: {secret} cannot be decrypted with any key and was not changed.\n"
                 )
         sys.exit(1 if unreadable else 0)
+
+    def _renewed(self, env):
+        env["woow_paas_platform.audit_checkpoint"]._sign_again()
+        return env["woow_paas_platform.secret.mixin"]._rotate_secrets()

@@ -165,7 +165,7 @@ class McpServerController(http.Controller):
         listed = request.env[TEMPLATE]._listed()
         return {"templates": [template._api_data(scope) for template in listed]}
 
-    @http.route("/api/mcp/templates/export", **READ)
+    @http.route("/api/mcp/templates/export", methods=["GET"], **ROUTE)
     def export_templates(self):
         """Export the templates that the caller may change, or the named ones of them, as a file."""
         Template = request.env[TEMPLATE].with_context(active_test=False)
@@ -285,7 +285,7 @@ class McpServerController(http.Controller):
 
     # ------------------------------------------------------------ mcpServers JSON
 
-    @http.route("/api/mcp/export", **READ)
+    @http.route("/api/mcp/export", methods=["GET"], **ROUTE)
     def export_servers(self):
         """The servers that the caller manages as ``mcpServers`` JSON, placeholders for their secrets."""
         service_id = query_int("cloud_service_id")

@@ -10,6 +10,7 @@ from . import test_assistant
 from . import test_attack
 from . import test_attack_servers
 from . import test_attack_wire
+from . import test_audit
 from . import test_call_identity
 from . import test_away
 from . import test_call_preview

@@ -252,6 +252,7 @@ HERE = {
     ("mcp_tool", "action_try"),
     ("mcp_tool", "action_unlock"),
     ("mcp_tool", "action_view_statistics"),
+    ("audit_entry", "export_data"),
     ("overview", "get_overview"),
     ("service_link", "action_chat_about"),
     ("template_import", "action_import"),

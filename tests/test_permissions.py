@@ -57,6 +57,9 @@ RIGHTS = {
     "opt_out": (OWN, NOBODY, NOBODY, NOBODY),
     "tool_review": (MANAGERS, NOBODY, NOBODY, NOBODY),
     "open_review": (ADMIN, NOBODY, NOBODY, NOBODY),  # the admin's own
+    "audit_entry": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "audit_checkpoint": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "audit_person": (NOBODY, NOBODY, NOBODY, NOBODY),
     "check": (ADMIN, NOBODY, NOBODY, NOBODY),
     "request_slot": (ADMIN, NOBODY, NOBODY, NOBODY),
     "delivered_prompt": (NOBODY, NOBODY, NOBODY, NOBODY),
@@ -275,6 +278,7 @@ class TestPermissionsOnRecords(People, AiCase):
                 "tool_call_sum", key="k", day=fields.Date.today(), tool_name="forecast", calls=1
             ),
             "report": cls._model("tool_call_report"),
+            **cls._audit(),
             **cls._control(),
             **cls._reviews(),
             **cls._recall(),
@@ -286,6 +290,13 @@ class TestPermissionsOnRecords(People, AiCase):
         values = {"event": "turn.ended", "message_id": "msg_1", "payload": "{}"}
         delivery = cls._make("webhook_delivery", webhook_id=webhook.id, **values)
         return {"webhook": webhook, "webhook_delivery": delivery}
+
+    @classmethod
+    def _audit(cls):
+        cls.env["woow_paas_platform.audit.mixin"]._record_act("created")
+        cls._model("audit_checkpoint")._cron_seal()
+        names = ("audit_entry", "audit_checkpoint", "audit_person")
+        return {name: cls._model(name).search([], limit=1) for name in names}
 
     @classmethod
     def _tests(cls):

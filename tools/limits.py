@@ -20,6 +20,7 @@ DEFAULTS = {
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "call_retention_days": 365,  # days before calls are only counted; 0: never
+    "audit_retention_days": 730,  # days that the audit log is kept; 0: for good
     "approval_hours": 24,  # hours that a turn waits for a person's decision
     "run_approval_hours": 72,  # the same for a turn that a server action has started
     "runs_at_once": 8,  # turns of server actions that are queued or running
@@ -32,6 +33,7 @@ DEFAULTS = {
 MAY_BE_ZERO = frozenset(
     {
         "answer_mail_after_minutes",
+        "audit_retention_days",
         "call_retention_days",
         "confirm_round",
         "listed_tokens",

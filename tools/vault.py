@@ -1,5 +1,7 @@
 """Vault: secrets at rest, by Fernet with the operator's keys, never with a key from the database."""
 
+import hmac
+
 from ..services.errors import SecretKeyInvalid, SecretUnreadable
 from . import settings
 
@@ -50,3 +52,28 @@ def decrypt(token: str | bool) -> str:
         return _fernet().decrypt(token.encode()).decode()
     except (InvalidToken, SecretKeyInvalid) as error:
         raise SecretUnreadable from error
+
+
+def sign(purpose: str, text: str) -> str:
+    """Signature of a text with the newest key.
+
+    :param purpose: a signature for another one is not valid
+    :raises SecretKeyInvalid: the operator's key is none
+    """
+    keys = settings.get().secret_key
+    if not keys:
+        raise SecretKeyInvalid
+    return _signature(keys[0], purpose, text)
+
+
+def is_signed(purpose: str, text: str, signature: str) -> bool:
+    """True if the text was signed with any of the operator's keys."""
+    return any(
+        hmac.compare_digest(_signature(key, purpose, text), signature)
+        for key in settings.get().secret_key
+    )
+
+
+def _signature(key, purpose, text):
+    own = hmac.digest(key if isinstance(key, bytes) else key.encode(), purpose.encode(), "sha256")
+    return hmac.digest(own, text.encode(), "sha256").hex()

@@ -50,6 +50,10 @@ class ConfigurationTransfer(models.TransientModel):
                 for section, model in SECTIONS.items()
             }
         )
+        self.env["woow_paas_platform.audit.mixin"]._record_act(
+            "configuration_exported",
+            **{section: chosen[model] for section, model in SECTIONS.items()},
+        )
         transfer = self.create({"file": base64.b64encode(content), "filename": FILENAME})
         url = f"/web/content/{self._name}/{transfer.id}/file/{FILENAME}?download=true"
         return {"type": "ir.actions.act_url", "url": url, "target": "download"}
@@ -130,6 +134,9 @@ class ConfigurationTransfer(models.TransientModel):
             if changed := exchange.changes(record._exchange_data(), step.entry):
                 record._exchange_write(step.entry, changed)
         added = sum(not step.record for step in taken)
+        self.env["woow_paas_platform.audit.mixin"]._record_act(
+            "configuration_imported", file=hashlib.sha256(self.file).hexdigest(), entries=len(taken)
+        )
         return {
             "type": "ir.actions.client",
             "tag": "display_notification",

@@ -11,7 +11,7 @@ class ApprovalRule(models.Model):
 
     _name = "woow_paas_platform.approval_rule"
     _description = "Approval Rule"
-    _inherit = ["woow_paas_platform.exchange.mixin"]
+    _inherit = ["woow_paas_platform.exchange.mixin", "woow_paas_platform.audited.mixin"]
     _exchanged = ("sequence", "tool_id", "condition", "policy")
     _order = "sequence, id"
     _rec_name = "tool_id"

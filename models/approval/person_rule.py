@@ -13,7 +13,7 @@ class PersonRule(models.Model):
 
     _name = "woow_paas_platform.person_rule"
     _description = "Tool Rule for Users"
-    _inherit = ["woow_paas_platform.readonly.mixin"]
+    _inherit = ["woow_paas_platform.readonly.mixin", "woow_paas_platform.audited.mixin"]
     _order = "server_id, tool_id, id"
     _rec_name = "server_id"
 

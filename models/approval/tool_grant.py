@@ -11,6 +11,8 @@ class ToolGrant(models.Model):
 
     _name = "woow_paas_platform.tool_grant"
     _description = "Tool Permission"
+    _inherit = ["woow_paas_platform.audited.mixin"]
+    _audited_acts = {"create": "permission_given", "unlink": "permission_revoked"}
     _order = "id desc"
 
     name = fields.Char(required=True, readonly=True)
@@ -56,6 +58,10 @@ class ToolGrant(models.Model):
         "(user_id, records, COALESCE(channel_id, 0))", "This change is already allowed."
     )
 
+    def _audit_codes(self):
+        subject = {"tool": self.tool_id} if self.tool_id else {"records": self.records}
+        return {**subject, "scope": self.scope, "of": self.user_id}
+
     @api.model
     def _grants_of(self, turn, subject):
         return self.search(
@@ -96,6 +102,7 @@ class ToolGrant(models.Model):
         grant = self._grants_of(turn, subject).filtered(lambda known: known.channel_id == channel)
         if grant:
             grant.definition = now["definition"]
+            grant._record_act("permission_given", **grant._audit_codes())
             return grant
         return self.create(
             {

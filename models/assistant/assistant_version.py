@@ -96,6 +96,7 @@ class AssistantVersion(models.Model):
     _name = "woow_paas_platform.assistant_version"
     _description = "Assistant Version"
     _order = "id desc"
+    _inherit = ["woow_paas_platform.audit.mixin"]
     _rec_name = "number"
 
     assistant_id = fields.Many2one("ai.assistant", required=True, readonly=True, ondelete="cascade")
@@ -227,6 +228,9 @@ class AssistantVersion(models.Model):
                         "content_digest": digest,
                         "note": waiting[assistant.id],
                     }
+                )
+                latest._record_act(
+                    "version_published", assistant=assistant, number=latest.number, digest=digest
                 )
             if assistant.version_id != latest:
                 assistant.version_id = latest

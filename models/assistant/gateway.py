@@ -26,7 +26,7 @@ class Gateway(models.Model):
 
     _name = "woow_paas_platform.gateway"
     _description = "MCP Gateway"
-    _inherit = ["woow_paas_platform.company.mixin"]
+    _inherit = ["woow_paas_platform.company.mixin", "woow_paas_platform.audited.mixin"]
     _order = "sequence, name, id"
 
     name = fields.Char(required=True, translate=True, help="Shown to users who connect a client.")

@@ -50,6 +50,7 @@ class RecordAccess(models.Model):
     _name = "woow_paas_platform.record_access"
     _description = "Record Access"
     _order = "assistant_id, sequence, id"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _rec_name = "model"
 
     assistant_id = fields.Many2one("ai.assistant", required=True, ondelete="cascade", index=True)

@@ -115,6 +115,11 @@ class ResConfigSettings(models.TransientModel):
         "Days after which tool calls are summed up for the statistics. Calls made by programs are "
         "then deleted; calls in conversations are kept with them. 0 means never.",
     )
+    woow_audit_retention_days = _limit(
+        "audit_retention_days",
+        "Audit Retention (days)",
+        "Days for which the audit log is kept. 0 means forever.",
+    )
     woow_approval_hours = _limit(
         "approval_hours",
         "Decision Timeout (hours)",
@@ -196,7 +201,7 @@ class ResConfigSettings(models.TransientModel):
             if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
                 raise ValidationError(
                     self.env._(
-                        "Limits must be at least 1. Only call retention, confirmation and mail can be 0."
+                        "Limits must be at least 1. Only call and audit retention, confirmation and mail can be 0."
                     )
                 )
             if any(settings[f"woow_{name}"] > limits.most(name) for name in limits.DEFAULTS):
@@ -215,6 +220,9 @@ class ResConfigSettings(models.TransientModel):
         return result
 
 
+SWITCHES = ("True", "False", mcp_switch.OFF)
+
+
 class IrConfigParameter(models.Model):
     _inherit = "ir.config_parameter"
 
@@ -226,3 +234,40 @@ class IrConfigParameter(models.Model):
             copies.end_what_is_under_way(self.env.cr)
             self.env.invalidate_all()
         return result
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        parameters = super().create(vals_list)
+        parameters._record_changes({})
+        return parameters
+
+    def write(self, vals):
+        before = self._own_values()
+        result = super().write(vals)
+        self._record_changes(before)
+        return result
+
+    def unlink(self):
+        before = self._own_values()
+        result = super().unlink()
+        self.browse()._record_changes(before)
+        return result
+
+    def _own_values(self):
+        """``{key: value}`` of those that are settings of the addon."""
+        return {one.key: one.value for one in self if (one.key or "").startswith(limits.PREFIX)}
+
+    def _record_changes(self, before):
+        """Tell the audit log of settings that are others now; numbers and switches by value, words by digest."""
+        now = self._own_values()
+        for key in sorted(before.keys() | now.keys()):
+            values = [before.get(key), now.get(key)]
+            if values[0] != values[1]:
+                Audit = self.env["woow_paas_platform.audit.mixin"]
+                told = [
+                    value
+                    if not value or value in SWITCHES or value.isdecimal()
+                    else Audit._audit_digest(value)
+                    for value in values
+                ]
+                Audit._record_act("setting_changed", key=key, value=told)

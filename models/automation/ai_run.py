@@ -54,7 +54,7 @@ class AiRun(models.Model):
 
     _name = "woow_paas_platform.ai_run"
     _description = "AI Run"
-    _inherit = ["woow_paas_platform.filter.mixin"]
+    _inherit = ["woow_paas_platform.filter.mixin", "woow_paas_platform.audit.mixin"]
     _order = "id desc"
 
     name = fields.Char("Action Name", readonly=True)
@@ -430,6 +430,10 @@ class AiRun(models.Model):
             )
         )
         self.write({"state": "started", "channel_id": channel.id, "turn_id": turn.id})
+        self._record_ran_as()
+
+    def _record_ran_as(self):
+        self._record_act("ran_as", of=self.user_id, action=self.action_id, turn=self.turn_id)
 
     # ------------------------------------------------------------ while the turn goes on, and its end
 
@@ -745,6 +749,7 @@ class AiRun(models.Model):
         if run.turn_id.state in FINAL_STATES:
             turn = run.turn_id.with_user(run.user_id).sudo(False)._retry()
             run.write({"state": "started", "turn_id": turn.id})
+            run._record_ran_as()
         else:
             run.write({"state": "scheduled", "depth": 0})
             self._look_soon()

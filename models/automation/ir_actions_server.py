@@ -24,7 +24,8 @@ HARMLESS = ("boolean", "date", "datetime", "float", "integer", "monetary", "sele
 class IrActionsServer(models.Model):
     """Server action that asks an assistant: the one way in which an assistant starts without a person."""
 
-    _inherit = "ir.actions.server"
+    _name = "ir.actions.server"
+    _inherit = ["ir.actions.server", "woow_paas_platform.audited.mixin"]
 
     state = fields.Selection(
         selection_add=[(ASK, "Ask an AI Assistant"), ("code",)],
@@ -138,6 +139,10 @@ class IrActionsServer(models.Model):
         for action in self:
             asks = action.state == ASK
             action.woow_answers = [a for a in answers if asks and not action._answer_problem(a)]
+
+    def _is_audited(self):
+        """Only those that ask an assistant."""
+        return super()._is_audited() and self.state == ASK
 
     @api.constrains(
         "state",

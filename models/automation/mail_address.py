@@ -53,7 +53,7 @@ class MailAddress(models.Model):
 
     _name = "woow_paas_platform.mail_address"
     _description = "Mail Address of an Assistant"
-    _inherit = ["mail.alias.mixin.optional"]
+    _inherit = ["mail.alias.mixin.optional", "woow_paas_platform.audited.mixin"]
     _rec_name = "alias_name"
 
     active = fields.Boolean(default=True)

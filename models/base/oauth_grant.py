@@ -23,6 +23,8 @@ class OauthGrant(models.Model):
 
     _name = "woow_paas_platform.oauth_grant"
     _description = "Connected MCP Client"
+    _inherit = ["woow_paas_platform.audited.mixin"]
+    _audited_acts = {"create": "client_allowed", "unlink": "client_ended"}
     _order = "id desc"
     _rec_name = "client_id"
 
@@ -76,6 +78,14 @@ class OauthGrant(models.Model):
 
     _family_unique = models.UniqueIndex("(family_digest)")
     _access_unique = models.UniqueIndex("(access_digest) WHERE access_digest IS NOT NULL")
+
+    def _audit_codes(self):
+        return {
+            "client": self.client_id,
+            "gateway": self.gateway_id,
+            "scope": self.scope,
+            "of": self.user_id,
+        }
 
     # ------------------------------------------------------------ consent
 
@@ -214,6 +224,7 @@ class OauthGrant(models.Model):
             }
         )
         self.client_id.last_used_at = now
+        self._record_act("tokens_issued", **self._audit_codes())
         return exchange.answer(access, refresh, self.scope)
 
     @api.model

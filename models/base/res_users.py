@@ -147,7 +147,9 @@ class ResUsers(models.Model):
         # sudo: res.users.apikeys - for the current user and for nothing but /mcp, where the user's own rights hold;
         # portal users may have keys for this without the setting that opens all of Odoo to their programs
         keys = self.env["res.users.apikeys"].sudo()
-        return keys._generate(MCP_SCOPE, name, fields.Datetime.now() + timedelta(days=days))
+        key = keys._generate(MCP_SCOPE, name, fields.Datetime.now() + timedelta(days=days))
+        self.env["woow_paas_platform.audit.mixin"]._record_act("key_made", of=self, days=days)
+        return key
 
     def _revoke_woow_mcp_key(self, key_id):
         """Revoke a key of this person, who is the current user: the next request with it is refused everywhere.
@@ -159,3 +161,4 @@ class ResUsers(models.Model):
         if not key:
             raise NotThere(self.env._("This key does not exist."))
         key._remove()
+        self.env["woow_paas_platform.audit.mixin"]._record_act("key_revoked", of=self, key=key_id)

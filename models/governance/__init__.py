@@ -1,2 +1,4 @@
 from . import tool_call_report
 from . import overview
+from . import audit_entry
+from . import audit_checkpoint

@@ -852,6 +852,9 @@ class McpServer(models.Model):
                     names=", ".join(entry.missing),
                 )
                 notes.append({"name": entry.name, "message": message})
+        self.env["woow_paas_platform.audit.mixin"]._record_act(
+            "configuration_imported", servers=servers
+        )
         return servers, notes
 
     def _asks_of_import(self, entry):
@@ -882,6 +885,9 @@ class McpServer(models.Model):
 
     def _export_servers(self):
         """The ``mcpServers`` document of these servers, without secrets; stdio servers stay with the operator."""
+        self.env["woow_paas_platform.audit.mixin"]._record_act(
+            "configuration_exported", servers=self
+        )
         return mcp_json.write(
             {
                 "name": server.name,

@@ -262,6 +262,7 @@ class McpServer(models.Model):
         self.check_access("write")
         # sudo: mcp_server - the store is readable by nobody; who may write the server may empty it
         self.sudo().api_key_encrypted = False
+        self._record_act("secret_removed", secret="api_key")  # noqa: S106 the name of the field
 
     # ------------------------------------------------------------ the frozen copy for the engine
 

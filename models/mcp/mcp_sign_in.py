@@ -19,6 +19,7 @@ class McpSignIn(models.Model):
     _name = "woow_paas_platform.mcp_sign_in"
     _description = "MCP Server Sign-in"
     _inherit = ["woow_paas_platform.secret.mixin"]
+    _audited_acts = {"unlink": "signed_out"}
     _order = "id desc"
     _rec_name = "server_id"
 
@@ -47,6 +48,9 @@ class McpSignIn(models.Model):
     renewed_until = fields.Datetime(groups=fields.NO_ACCESS, copy=False)
 
     _credential_unique = models.UniqueIndex("(server_id, COALESCE(user_id, 0), address)")
+
+    def _audit_codes(self):
+        return {"server": self.server_id, "of": self.user_id}
 
     def unlink(self):
         """Signing out: the tokens are forgotten here, and then given back where they came from."""
@@ -106,6 +110,8 @@ class McpSignIn(models.Model):
             return self._give_back([token_set])
         self.ensure_one()
         ends, is_active = token_set.get("expires_at"), bool(token_set.get("access_token"))
+        if is_active and not self.is_active:
+            self._record_act("signed_in", **self._audit_codes())
         self.write(
             {
                 "grant_encrypted": vault.encrypt(json.dumps(token_set)),

@@ -16,6 +16,7 @@ class McpSignInRequest(models.Model):
     _name = "woow_paas_platform.mcp_sign_in_request"
     _description = "Pending MCP Server Sign-in"
     _inherit = ["woow_paas_platform.secret.mixin"]
+    _audited_acts = {}
     _order = "id desc"
 
     sign_in_id = fields.Many2one(

@@ -248,9 +248,15 @@ class McpTemplate(models.Model):
                 notes.append({"name": entry["id"], "message": message})
             else:
                 templates |= self._create_of_entry(entry, for_owners=False)
+        self.env["woow_paas_platform.audit.mixin"]._record_act(
+            "configuration_imported", templates=templates
+        )
         return templates, notes
 
     def _export_templates(self):
+        self.env["woow_paas_platform.audit.mixin"]._record_act(
+            "configuration_exported", templates=self
+        )
         return template_file.write(template._entry() for template in self)
 
     def _entry(self):

@@ -33,6 +33,7 @@ class McpTool(models.Model):
     _name = "woow_paas_platform.mcp_tool"
     _description = "MCP Tool"
     _inherit = ["woow_paas_platform.callable.mixin", "woow_paas_platform.lock.mixin"]
+    _audited_acts = {}  # see `_audit`
     _order = "server_id, name, id"
 
     name = fields.Char(required=True, readonly=True)
@@ -936,6 +937,8 @@ class McpTool(models.Model):
                 "user_name": self.env.user.name,
             }
         )
+        if decision != "first_seen":
+            self._record_act("tool_decided", decision=decision, server=self.server_id)
 
 
 def _readable(definition):

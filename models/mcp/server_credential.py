@@ -11,6 +11,7 @@ class ServerCredential(models.Model):
     _name = "woow_paas_platform.server_credential"
     _description = "Personal MCP Server Key"
     _inherit = ["woow_paas_platform.api_key.mixin"]
+    _audited_acts = {"unlink": "secret_removed"}
     _order = "id desc"
 
     server_id = fields.Many2one(
@@ -23,6 +24,9 @@ class ServerCredential(models.Model):
     _unique = models.Constraint(
         "UNIQUE (server_id, user_id)", "A user can have only one key per MCP server."
     )
+
+    def _audit_codes(self):
+        return {"server": self.server_id, "of": self.user_id}
 
     @api.depends("server_id.name", "server_id.title")
     def _compute_display_name(self):

@@ -1,3 +1,4 @@
+from . import audit_mixin
 from . import readonly_mixin
 from . import secret_mixin
 from . import company_mixin

@@ -18,6 +18,7 @@ class LockMixin(models.AbstractModel):
 
     _name = "woow_paas_platform.lock.mixin"
     _description = "Lock Mixin"
+    _inherit = ["woow_paas_platform.audited.mixin"]
 
     is_locked = fields.Boolean(
         "Locked",
@@ -58,6 +59,7 @@ class LockMixin(models.AbstractModel):
         if not self._may_lock():
             raise locked[0]._locked()
         locked.write(dict.fromkeys(LOCK, False))
+        locked._record_act("unlocked")
 
     def _lock_for_owners(self, vals):
         """After a write."""
@@ -80,6 +82,7 @@ class LockMixin(models.AbstractModel):
         self._check_may_lock()
         # sudo: columns that only Odoo writes; the caller is an administrator
         self.sudo().write(dict.fromkeys(LOCK, False))
+        self._record_act("unlocked")
 
     def _check_may_lock(self):
         self.check_access("write")
@@ -97,6 +100,7 @@ class LockMixin(models.AbstractModel):
                 "locked_at": fields.Datetime.now(),
             }
         )
+        self._record_act("locked")
 
     def _locked(self):
         """The refusal, in one sentence wherever it is met."""

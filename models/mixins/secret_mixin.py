@@ -23,6 +23,7 @@ class SecretMixin(models.AbstractModel):
 
     _name = "woow_paas_platform.secret.mixin"
     _description = "Secrets Mixin"
+    _inherit = ["woow_paas_platform.audited.mixin"]
 
     secret_problem = fields.Char(
         "Unreadable Secrets",
@@ -41,6 +42,7 @@ class SecretMixin(models.AbstractModel):
             if value := record[name]:
                 # sudo: the store is readable by nobody; who may write the record may replace its secret
                 record.sudo()[f"{name}_encrypted"] = self._encrypted(value)
+                record._record_act("secret_entered", secret=name)
 
     @api.model
     def _encrypted(self, value):
@@ -90,7 +92,10 @@ class SecretMixin(models.AbstractModel):
         """
         for record, facts in before.items():
             if moved := record._moved_secrets(facts) - set(entered):
+                held = record._held_secrets() & moved
                 record._forget_secrets(moved)
+                for name in sorted(held):
+                    record._record_act("secret_removed", secret=name)
 
     def _moved_secrets(self, facts):
         now = self.sudo()._secret_facts()  # sudo: see `_facts_of_secrets`

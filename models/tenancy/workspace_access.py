@@ -4,6 +4,7 @@ from odoo import fields, models
 class WorkspaceAccess(models.Model):
     _name = "woow_paas_platform.workspace_access"
     _description = "Workspace Member"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _rec_name = "user_id"
     _order = "workspace_id, id"
 

@@ -69,7 +69,7 @@ class AiTurn(models.Model):
 
     _name = "woow_paas_platform.ai_turn"
     _description = "AI Turn"
-    _inherit = ["woow_paas_platform.filter.mixin"]
+    _inherit = ["woow_paas_platform.filter.mixin", "woow_paas_platform.audit.mixin"]
     _order = "id desc"
 
     channel_id = fields.Many2one(
@@ -1231,6 +1231,7 @@ class AiTurn(models.Model):
             raise TooLate(self.env._("This has already been decided or has expired."))
         if asked != events.round_id(self.waiting_round):
             raise NotThere(self.env._("This question does not exist."))
+        self._record_act("round_decided", decision=decision, of=self.user_id)
         self._decide_round(decision, by=self.env.user.name)
 
     def _decide_round(self, decision, by=""):

@@ -19,6 +19,7 @@ class CallQuestion(models.Model):
 
     _name = "woow_paas_platform.call_question"
     _description = "MCP Server Question"
+    _inherit = ["woow_paas_platform.audit.mixin"]
     _order = "id"
     _rec_name = "message"
 
@@ -106,6 +107,8 @@ class CallQuestion(models.Model):
                     "answered_at": fields.Datetime.now(),
                 }
             )
+            if action != "expired":
+                question._record_act("question_answered", decision=action, turn=turn)
             if turn.state == "waiting":
                 turn._append_events([question._decided_event()])
             else:

@@ -90,7 +90,7 @@ class ToolCall(models.Model):
 
     _name = "woow_paas_platform.tool_call"
     _description = "Tool Call"
-    _inherit = ["woow_paas_platform.filter.mixin"]
+    _inherit = ["woow_paas_platform.filter.mixin", "woow_paas_platform.audit.mixin"]
     _order = "id"
     _rec_name = "tool_name"
 
@@ -647,6 +647,14 @@ class ToolCall(models.Model):
                 self.env["woow_paas_platform.tool_grant"].sudo()._grant(
                     call.turn_id or call, call._grantable(), scope[decision]
                 )
+            call._record_act(
+                "call_decided",
+                decision=decision,
+                changed=changed,
+                turn=call.turn_id,
+                tool=call.tool_id,
+                of=call.user_id,
+            )
             if call.turn_id:
                 call.turn_id._append_events([call._decided_event()])
 
