@@ -2,6 +2,7 @@
 
 import base64
 import json
+from unittest.mock import patch
 
 from odoo import Command
 from odoo.exceptions import AccessError, ValidationError
@@ -16,6 +17,7 @@ from .test_mcp_server import discovery, tool
 
 EGRESS = "odoo.addons.woow_paas_platform.services.net.egress"
 TRANSFER = "woow_paas_platform.configuration_transfer"
+TEST = "woow_paas_platform.assistant_test"
 
 
 class ConfigurationCase(AiCase):
@@ -36,6 +38,33 @@ class ConfigurationCase(AiCase):
                 "approval_rule_ids": [
                     Command.create({"tool_id": cls.forecast.id, "policy": "ask"})
                 ],
+            }
+        )
+        cls.test = cls.env[TEST].create(
+            {
+                "name": "Weather",
+                "assistant_id": cls.assistant.id,
+                "user_id": cls.admin.id,
+                "questions": "Weather in Taipei?",
+                "recordings": [
+                    {"tool": "forecast", "arguments": {"city": "Taipei"}, "text": "Sunny: 31."}
+                ],
+                "expectation_ids": [
+                    Command.create(
+                        {"kind": "called", "tool": "forecast", "arguments": '{"city": "Tai*"}'}
+                    ),
+                    Command.create({"kind": "contains", "text": "sunny"}),
+                    Command.create(
+                        {
+                            "kind": "value",
+                            "model_id": cls.env["ir.model"]._get_id("res.partner"),
+                            "domain": "[('active', '=', True)]",
+                        }
+                    ),
+                    Command.create({"kind": "tokens", "number": 900}),
+                ],
+                "judge_id": cls.provider.id,
+                "rubric": "Is it kind?",
             }
         )
         cls.server.write({"api_key": "sk-server-secret", "headers_json": '{"X-Key": "sk-h"}'})
@@ -72,6 +101,7 @@ class ConfigurationCase(AiCase):
         """Numbers of records, and the export, which tells whatever has changed."""
         models = ("ai.config", "ai.assistant", "woow_paas_platform.mcp_server")
         models += ("woow_paas_platform.approval_rule", "woow_paas_platform.mcp_tool")
+        models += (TEST, "woow_paas_platform.test_expectation")
         counts = [self.env[one].with_context(active_test=False).search_count([]) for one in models]
         return counts, self._export(self.env["ai.assistant"])
 
@@ -113,11 +143,11 @@ class TestConfiguration(ConfigurationCase):
         document = self._export()
         self._as_if_elsewhere()
         transfer = self._preview(document)
-        self.assertEqual(transfer.preview.count("Added"), 4)
+        self.assertEqual(transfer.preview.count("Added"), 5)
         self.assertIn("Enter its API key after the import.", transfer.preview)
         self.assertIn("Enter after the import: API Key", transfer.preview)
         self.assertFalse(self.env["ai.config"].search([("name", "=", "Test")]), "only shown")
-        self.assertIn("4 added, 0 changed", self._import(document))
+        self.assertIn("5 added, 0 changed", self._import(document))
         again = self._export(self.env["ai.assistant"].search([("name", "=", "Helper")]))
         for entries in (*document.values(), *again.values()):
             for entry in entries if isinstance(entries, list) else ():
@@ -266,7 +296,8 @@ class TestConfiguration(ConfigurationCase):
     def test_a_file_that_cannot_be_read_is_refused_whole(self):
         document = self._export()
         self._refused(b"no JSON", "invalid_json")
-        self._refused(b" " * (exchange.MAX_BYTES + 1), "file_too_large")
+        with patch.object(exchange, "MAX_BYTES", 500_000):
+            self._refused(b" " * 500_001, "file_too_large")
         self._refused({**document, "version": 2}, "unsupported_version")
         self._refused({**document, "users": []}, "unknown_field")
 
@@ -282,6 +313,9 @@ class TestConfiguration(ConfigurationCase):
             ("unknown_field", "assistants", {"partner_id": 1}),
             ("unknown_field", "providers", {"api_key": "sk-planted"}),
             ("unknown_field", "servers", {"scope": "user"}),
+            ("unknown_field", "tests", {"user_id": 2}),
+            ("invalid_field", "tests", {"assistant_id": None}),
+            ("invalid_field", "tests", {"recordings": [{"tool": "forecast"}]}),
             ("invalid_field", "rules", {"policy": "allow"}),
             ("config_error", "servers", {"transport": "stdio"}),
             ("config_error", "servers", {"url": "file:///etc/passwd"}),
@@ -293,6 +327,75 @@ class TestConfiguration(ConfigurationCase):
         ):
             with self.subTest(section=section, values=values), mute_logger(EGRESS):
                 self._refused(changed(section, **values), code)
+
+    def test_a_test_arrives_with_the_rights_of_who_imports_it(self):
+        document = self._export()
+        (entry,) = document["tests"]
+        self.assertNotIn(self.admin.login, json.dumps(entry))
+        self.test.unlink()
+        self.assertIn("It will ask with your rights.", self._preview(document).preview)
+        self._import(document)
+        test = self.env[TEST].search([("exchange_id", "=", entry["id"])])
+        self.assertEqual(test.user_id, self.admin)
+        self.assertEqual(test.expectation_ids[-1]._expectation(self.admin).number, 900)
+        test.user_id = self.internal
+        self.env.flush_all()
+        self._import(document)
+        self.assertEqual(test.user_id, self.internal, "nothing has changed")
+        document["tests"][0]["questions"] = "Which customers do we have?"
+        preview = self._preview(document).preview
+        self.assertIn("This test has the rights of", preview)
+        self._import(document)
+        self.assertEqual(test.questions, "Weather in Taipei?")
+
+    def test_what_of_a_test_changes_is_shown_line_by_line(self):
+        document = self._export()
+        (entry,) = document["tests"]
+        entry["expectation_ids"][1]["text"] = "<b>rain</b>"
+        entry["recordings"][0]["arguments"] = '{ "city":"Tainan" }'
+        preview = self._preview(document).preview
+        self.assertIn("Answer contains: sunny", preview)
+        self.assertIn("Answer contains: &lt;b&gt;rain&lt;/b&gt;", preview)
+        self._import(document)
+        self.assertEqual(self.test.expectation_ids.mapped("text")[1], "<b>rain</b>")
+        self.assertEqual(self.test.recordings[0]["arguments"], {"city": "Tainan"})
+        self.assertFalse(self._preview(document).has_changes)
+
+    def test_a_test_that_does_not_fit_is_left_out_with_a_sentence(self):
+        document = self._export()
+        line = document["tests"][0]["expectation_ids"][0]
+        result = document["tests"][0]["recordings"][0]
+        gone = {"id": "e1fa6bd5-6ea3-4b0e-8d4f-0e62b6a2d8a1", "name": "Gone"}
+        value = {**line, "kind": "value"}
+        for said, values in (
+            ("1 to 10 questions", {"questions": "---"}),
+            ("at most 20 expectations", {"expectation_ids": [line] * 21}),
+            ("JSON object", {"expectation_ids": [{**line, "arguments": "[1]"}]}),
+            ("JSON list of objects", {"recordings": [{**result, "arguments": "{"}]}),
+            ("at most 50 recorded results", {"recordings": [result] * 51}),
+            ("needs “x.y”", {"expectation_ids": [{**value, "model": "x.y"}]}),
+            ("may read", {"expectation_ids": [{**value, "model": "res.users.apikeys"}]}),
+            ("needs “Gone”", {"assistant_id": gone}),
+            ("not here: Gone", {"judge_id": gone}),
+            ("Write a rubric", {"rubric": ""}),
+        ):
+            with self.subTest(said=said):
+                entry = {**document["tests"][0], **values}
+                self.assertIn(said, self._preview({**document, "tests": [entry]}).preview)
+        self.assistant.write(
+            {
+                "group_ids": [Command.clear()],
+                "record_access_ids": [Command.clear()],
+                "cloud_service_id": self.service.id,
+            }
+        )
+        self.env.flush_all()
+        self.assertIn("needs “Helper”", self._preview(document | {"assistants": []}).preview)
+
+    def test_more_than_a_file_holds_is_not_exported(self):
+        with patch.object(exchange, "MAX_ENTRIES", 0), self.assertRaises(BadInput) as caught:
+            self._export()
+        self.assertEqual(caught.exception.code, "file_too_large")
 
     def test_an_import_is_done_whole_or_not_at_all(self):
         document = self._export()
@@ -333,4 +436,4 @@ class TestConfiguration(ConfigurationCase):
     def test_ids_are_unique_and_no_copy_has_them(self):
         self.assertNotEqual(self.assistant.copy().exchange_id, self.assistant.exchange_id)
         self.env.cr.execute("SELECT indexname FROM pg_indexes WHERE indexname LIKE '%exchange_id%'")
-        self.assertEqual(self.env.cr.rowcount, 4)
+        self.assertEqual(self.env.cr.rowcount, 5)

@@ -19,6 +19,7 @@ SECTIONS = {  # models that inherit the exchange mixin, each after those to whic
     "servers": "woow_paas_platform.mcp_server",
     "assistants": "ai.assistant",
     "rules": "woow_paas_platform.approval_rule",
+    "tests": "woow_paas_platform.assistant_test",
 }
 FILENAME = "configuration.json"
 
@@ -41,15 +42,20 @@ class ConfigurationTransfer(models.TransientModel):
     # ------------------------------------------------------------ export
 
     def _export(self, assistants):
-        """Action that downloads these assistants with what they consist of; without any, everything."""
+        """Action that downloads these assistants with what they consist of; without any, everything.
+
+        :raises BadInput: more than one file holds
+        """
         self.check_access("create")
         chosen = self._chosen(assistants)
-        content = exchange.write(
-            {
-                section: [record._exchange_data() for record in chosen[model]]
-                for section, model in SECTIONS.items()
-            }
-        )
+        entries = {
+            section: [record._exchange_data() for record in chosen[model]]
+            for section, model in SECTIONS.items()
+        }
+        try:
+            content = exchange.write(entries)
+        except EngineError as error:
+            raise self._bad_input(error) from error
         self.env["woow_paas_platform.audit.mixin"]._record_act(
             "configuration_exported",
             **{section: chosen[model] for section, model in SECTIONS.items()},
@@ -65,7 +71,10 @@ class ConfigurationTransfer(models.TransientModel):
         assistants = (assistants or env["ai.assistant"].search([("active", "=", True)])).filtered(
             lambda assistant: not (assistant.draft_of_id or assistant.cloud_service_id)
         )
-        providers = assistants.config_id
+        tests = env["woow_paas_platform.assistant_test"].search(
+            [("assistant_id", "in", assistants.ids)]
+        )
+        providers = assistants.config_id | tests.judge_id
         servers = assistants.mcp_server_ids
         if everything:
             providers |= env["ai.config"].search([("active", "=", True)])
@@ -83,6 +92,7 @@ class ConfigurationTransfer(models.TransientModel):
             "woow_paas_platform.mcp_server": servers,
             "ai.assistant": assistants,
             "woow_paas_platform.approval_rule": rules,
+            "woow_paas_platform.assistant_test": tests,
         }
 
     # ------------------------------------------------------------ import
@@ -166,8 +176,7 @@ class ConfigurationTransfer(models.TransientModel):
         except binascii.Error as error:
             raise BadInput(self.env._("The file is not valid JSON."), "invalid_json") from error
         except EngineError as error:
-            message = sentences.translated(self.env, str(error))
-            raise BadInput(message, error.code) from error
+            raise self._bad_input(error) from error
         coming = {
             model: {entry["id"] for entry in entries[section]}
             for section, model in SECTIONS.items()
@@ -186,6 +195,9 @@ class ConfigurationTransfer(models.TransientModel):
             return Step(section, record, entry, [], [], str(error))
         changed = exchange.changes(record._exchange_data() if record else {}, fitted)
         return Step(section, record, fitted, changed, notes, "")
+
+    def _bad_input(self, error):
+        return BadInput(sentences.translated(self.env, str(error)), error.code)
 
     def _digest(self, steps):
         told = [

@@ -9,6 +9,10 @@ from ...services.errors import EngineError
 from ...services.replay import recordings
 from ...services.replay.replay import MAX_QUESTIONS, ReplaySpec
 from ...services.sentence import _lt
+from ...services.versions import exchange
+from ...services.versions.exchange import Shape
+from ...tools.refusals import Refusal
+from ..mixins.exchange_mixin import found
 from ..turn.ai_turn import FINAL_STATES, PROMPT_CHARS
 
 MAX_TESTS = 200  # of one assistant
@@ -31,7 +35,14 @@ SENSITIVE = {
     "questions",
     "is_live",
     "expectation_ids",
+    "recordings",
     "recordings_text",
+}
+RECORDING = {  # of a recorded result in a configuration file
+    "tool": Shape("text", is_required=True),
+    "arguments": Shape("text"),
+    "outcome": Shape("choice", tuple(sorted(recordings.OUTCOMES))),
+    "text": Shape("text"),
 }
 
 
@@ -44,7 +55,18 @@ class AssistantTest(models.Model):
 
     _name = "woow_paas_platform.assistant_test"
     _description = "Assistant Test"
-    _inherit = ["woow_paas_platform.filter.mixin"]
+    _inherit = ["woow_paas_platform.filter.mixin", "woow_paas_platform.exchange.mixin"]
+    _exchanged = (
+        "name",
+        "active",
+        "sequence",
+        "assistant_id",
+        "questions",
+        "is_live",
+        "is_nightly",
+        "judge_id",
+        "rubric",
+    )
     _order = "assistant_id, sequence, id"
 
     name = fields.Char(required=True)
@@ -306,6 +328,76 @@ class AssistantTest(models.Model):
             }
         )
 
+    # ------------------------------------------------------------ in a configuration file, without its user
+
+    @api.model
+    def _exchange_shapes(self):
+        lines = self.env["woow_paas_platform.test_expectation"]._exchange_shapes()
+        return {
+            **super()._exchange_shapes(),
+            "expectation_ids": Shape("lines", inside=lines),
+            "recordings": Shape("lines", inside=RECORDING),
+        }
+
+    def _exchange_data(self):
+        return {
+            **super()._exchange_data(),
+            "expectation_ids": [line._exchange_data() for line in self.expectation_ids],
+            "recordings": self._exchange_recordings(),
+        }
+
+    def _exchange_recordings(self):
+        rows, _problem = recordings.read(self.recordings or [])
+        return [{**one._asdict(), "arguments": recordings.canonical(one.arguments)} for one in rows]
+
+    def _exchange_fit(self, entry, coming):
+        entry, notes = super()._exchange_fit(entry, coming)
+        assistant = found(self.env, "ai.assistant", entry["assistant_id"]["id"])
+        if assistant and not assistant.has_access("write"):
+            raise self._lacks(entry["assistant_id"]["name"])
+        checked = ("questions", "rubric", "judge_id", "recordings")
+        written = self.new(self._exchange_vals(entry, checked))
+        Line = self.env["woow_paas_platform.test_expectation"]
+        try:
+            written._check_questions()
+            written._check_recordings()
+            Line._exchange_check(entry["expectation_ids"])
+        except ValidationError as error:
+            raise Refusal(str(error.args[0])) from error
+        entry["recordings"] = written._exchange_recordings()
+        if not self:
+            notes.append(self.env._("It will ask with your rights."))
+        elif exchange.changes(self._exchange_data(), entry):
+            self._check_author()
+        return entry, notes
+
+    @api.model
+    def _exchange_vals(self, entry, names):
+        vals = super()._exchange_vals(entry, [name for name in names if name in self._exchanged])
+        if "recordings" in names:
+            vals["recordings"] = [
+                {**row, "arguments": _arguments(row["arguments"])} for row in entry["recordings"]
+            ]
+        if "expectation_ids" in names:
+            Line = self.env["woow_paas_platform.test_expectation"]
+            vals["expectation_ids"] = [
+                fields.Command.clear(),
+                *(
+                    fields.Command.create({**Line._exchange_vals(line), "sequence": number})
+                    for number, line in enumerate(entry["expectation_ids"], 1)
+                ),
+            ]
+        return vals
+
+    @api.model
+    def _exchange_words(self, name, value):
+        if name == "expectation_ids":
+            Line = self.env["woow_paas_platform.test_expectation"]
+            return "\n".join(map(Line._exchange_words, value))
+        if name == "recordings":
+            return "\n".join(f"{row['tool']} {row['arguments']}: {row['text']}" for row in value)
+        return super()._exchange_words(name, value)
+
     # ------------------------------------------------------------ buttons
 
     def action_run(self):
@@ -409,6 +501,14 @@ class AssistantTest(models.Model):
             if (spec.records == "write" and asks)
             or (not spec.records and spec.operation is None and spec.id in asking)
         )
+
+
+def _arguments(written):
+    """Arguments of a recorded result as a file has them; what is no JSON stays as it is, and is refused as that."""
+    try:
+        return json.loads(written) if written else {}
+    except (ValueError, RecursionError):
+        return written
 
 
 def _as_stated(llm, content):

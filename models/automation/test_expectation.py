@@ -8,7 +8,10 @@ from ...services.errors import EngineError
 from ...services.records import deny_list
 from ...services.replay.expectations import MAX_EXPECTATIONS, Expectation
 from ...services.sentence import _lt
+from ...services.versions.exchange import Shape
 from ...tools import db
+from ...tools.refusals import Refusal
+from ..mixins.exchange_mixin import shape_of, value_of
 
 TEXT_CHARS = 2_000
 JSON_CHARS = 8_000
@@ -16,6 +19,7 @@ DOMAIN_CHARS = 2_000
 MAX_RECORDS = 1_000  # whose values are added up
 STATEMENT_TIMEOUT = 10.0  # s of a statement that reads a value
 NUMBERS = ("integer", "float", "monetary")
+EXCHANGED = ("kind", "tool", "arguments", "text", "number", "domain", "field_name")
 
 
 class TestExpectation(models.Model):
@@ -86,9 +90,10 @@ class TestExpectation(models.Model):
     def _check_number(self):
         for test in self.test_id:
             if len(test.expectation_ids) > MAX_EXPECTATIONS:
-                raise ValidationError(
-                    self.env._("A test has at most %(limit)s expectations.", limit=MAX_EXPECTATIONS)
-                )
+                raise ValidationError(self._too_many())
+
+    def _too_many(self):
+        return self.env._("A test has at most %(limit)s expectations.", limit=MAX_EXPECTATIONS)
 
     def _problem(self):
         """:return: what is wrong with the line, empty if nothing is"""
@@ -153,6 +158,50 @@ class TestExpectation(models.Model):
         result = super().write(vals)
         self.test_id._check_author()
         return result
+
+    # ------------------------------------------------------------ in a configuration file
+
+    @api.model
+    def _exchange_shapes(self):
+        return {**{name: shape_of(self, name) for name in EXCHANGED}, "model": Shape("text")}
+
+    def _exchange_data(self):
+        """Line of a test's entry, see `AssistantTest._exchange_data`."""
+        self.ensure_one()
+        values = {name: value_of(self, name) for name in EXCHANGED}
+        return {**values, "model": self.model or ""}
+
+    @api.model
+    def _exchange_vals(self, entry):
+        """Values of a line.
+
+        :raises Refusal: it compares with records of a model that is not here
+        """
+        name = entry["model"]
+        # sudo: ir.model - the id of a model
+        model = self.env["ir.model"].sudo()._get(name) if name else self.env["ir.model"]
+        if name and not model:
+            raise Refusal(self.env._("It needs “%(name)s”, which is not here.", name=name))
+        return {**{one: entry[one] for one in EXCHANGED}, "model_id": model.id}
+
+    @api.model
+    def _exchange_check(self, entries):
+        """Refuse lines that would not be taken.
+
+        :raises ValidationError: says why
+        """
+        if len(entries) > MAX_EXPECTATIONS:
+            raise ValidationError(self._too_many())
+        for entry in entries:
+            if problem := self.new(self._exchange_vals(entry))._problem():
+                raise ValidationError(problem)
+
+    @api.model
+    def _exchange_words(self, entry):
+        """Line of a test's entry as people read it."""
+        line = self.new(self._exchange_vals(entry))
+        kinds = dict(self._fields["kind"]._description_selection(self.env))
+        return f"{kinds[line.kind]}: {line.summary}".removesuffix(": ")
 
     # ------------------------------------------------------------ the replay
 

@@ -18,8 +18,8 @@ from .difference import without_names
 
 FORMAT = "woow_paas_platform.configuration"
 VERSION = 1
-MAX_BYTES = 4 * 1024 * 1024  # of a file
-MAX_ENTRIES = 500  # of a section
+MAX_BYTES = 16 * 1024 * 1024  # of a file
+MAX_ENTRIES = 2_000  # of a section
 MAX_ITEMS = 1_000  # of a list or an object in an entry
 MAX_TEXT = 200_000  # characters of one text
 MAX_KEY = 1_000  # characters of a name or of an id that refers to something
@@ -55,11 +55,18 @@ def write(sections: Mapping[str, list[Entry]]) -> bytes:
 
     >>> read(write({"rules": []}), {"rules": {}})
     {'rules': []}
+
+    :raises ConfigurationFileError: more than `read` takes
     """
     document = {"format": FORMAT, "version": VERSION}
     for name, entries in sections.items():
         document[name] = sorted(entries, key=lambda entry: entry["id"])
-    return json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True).encode() + b"\n"
+    raw = json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True).encode() + b"\n"
+    if len(raw) > MAX_BYTES or any(len(entries) > MAX_ENTRIES for entries in sections.values()):
+        raise ConfigurationFileError(
+            _lt("This is too much for one file. Choose fewer assistants."), "file_too_large"
+        )
+    return raw
 
 
 def read(raw: bytes, sections: Mapping[str, Shapes]) -> dict[str, list[Entry]]:
