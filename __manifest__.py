@@ -21,6 +21,7 @@
             "langchain-mcp-adapters>=0.1.11,<0.4",
             "langchain-openai>=1.2,<2",
             "langsmith",
+            "latex2mathml>=3.77,<4",
             "markdown-it-py>=3,<5",
             "mcp>=1.30,<2",
             "openai>=2.26,<3",

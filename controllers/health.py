@@ -44,7 +44,9 @@ class HealthController(http.Controller):
             "SELECT state, COUNT(*) FROM woow_paas_platform_mcp_server WHERE active GROUP BY state"
         )
         servers = dict(request.env.cr.fetchall())
-        missing = packages.missing(packages.PROTOCOLS, packages.MODELS, packages.DOCUMENTS)
+        missing = packages.missing(
+            packages.PROTOCOLS, packages.MODELS, packages.DOCUMENTS, packages.FORMULAS
+        )
         # sudo: secrets - a number of those that cannot be read
         unreadable = request.env["woow_paas_platform.secret.mixin"].sudo()._count_unreadable()
         faulty, unknown = sorted(settings.get().faults), len(settings.get().unknown)

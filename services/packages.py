@@ -40,6 +40,8 @@ DOCUMENTS = {
     "pptx": "python-pptx",
     "pypdfium2": "pypdfium2",
 }
+# Without it formulas stay as their source.
+FORMULAS = {"latex2mathml": "latex2mathml"}
 # Without these a feature of the operator's is not there; see requirements-extras.txt.
 METRICS = {"prometheus_client": "prometheus-client"}
 TRACES = {

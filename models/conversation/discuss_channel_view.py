@@ -15,6 +15,7 @@ from psycopg2.errors import QueryCanceled
 from ...services import const, text
 from ...services.errors import FileError, FileTooComplex
 from ...services.llm import files
+from ...services.render import formulas
 from ...tools import sentences
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, NotThere, Refusal
@@ -265,7 +266,7 @@ class DiscussChannel(models.Model):
         return {
             "id": message.id,
             "role": "assistant" if is_answer else "user",
-            "html": body,
+            "html": formulas.drawn(body),
             "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
             "date": utc(message.date),

@@ -605,7 +605,7 @@ class AiTurn(models.Model):
             if thought := message.get(thinking.KEY):
                 replayed.append(events.thinking(thought, step, message.get(thinking.MS, 0)))
             if message["content"].strip():
-                html = markdown.render(message["content"])
+                html = markdown.shown(message["content"])
                 replayed.append(events.text_block(step, html, step))
             for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
                 replayed += [call._call_event(), call._result_event()] if call else []

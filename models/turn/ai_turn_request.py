@@ -580,7 +580,7 @@ class AiTurn(models.Model):
     def _summary_event(self, made):
         """The event of a summary; one that an earlier version made is Markdown only."""
         event = made["event"]
-        return event if "html" in event else {**event, "html": markdown.render(event["content"])}
+        return event if "html" in event else {**event, "html": markdown.shown(event["content"])}
 
 
 def _shortened(message):

@@ -15,7 +15,7 @@ from odoo.tools import (
 from ...services import events, text
 from ...services.errors import LlmError
 from ...services.llm import files, thinking
-from ...services.render import markdown
+from ...services.render import formulas, markdown
 from ...services.sentence import load
 from ...tools import db, limits, sentences
 from ...tools.moments import utc
@@ -607,7 +607,7 @@ def _thinking(text, ms):
 
 
 def _block(html, text):
-    return [{"type": "text_block", "html": html, "text": text}] if html else []
+    return [{"type": "text_block", "html": formulas.drawn(html), "text": text}] if html else []
 
 
 def _is_same(content, html):

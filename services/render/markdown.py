@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from .. import large
 from .. import text as texts
-from . import markdown_rules
+from . import formulas, markdown_rules
 
 INLINE_CHARS = 2_000  # characters that are rendered on the spot, 15 µs each at worst
 MAX_BLOCK = 20_000  # characters of one block
@@ -42,9 +42,14 @@ def render(source: str, *, breaks: bool = False) -> str:
     )
 
 
+def shown(source: str) -> str:
+    """HTML as of `render` for a browser: formulas are drawn."""
+    return formulas.drawn(render(source))
+
+
 async def rendered(source: str) -> str:
-    """HTML as of `render`; what is long does not hold up the loop."""
-    return render(source) if len(source) <= INLINE_CHARS else await large.beside(render, source)
+    """HTML as of `shown`; what is long does not hold up the loop."""
+    return shown(source) if len(source) <= INLINE_CHARS else await large.beside(shown, source)
 
 
 def _as_text(source: str) -> str:
@@ -148,9 +153,14 @@ def _parser(breaks):
     parser.inline.ruler.before("escape", "math", markdown_rules.math)
     parser.core.ruler.push("task_lists", markdown_rules.task_lists)
     parser.core.ruler.push("bare_links", markdown_rules.bare_links)
+    parser.add_render_rule("math", _math)
     parser.add_render_rule("link_open", _link)
     parser.add_render_rule("image", _image)
     return parser
+
+
+def _math(_renderer, tokens, index, _options, _env):
+    return f'<span class="{formulas.CLASS}">{html.escape(tokens[index].content)}</span>'
 
 
 def _is_safe_link(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""Markdown extensions beyond CommonMark: task lists, bare links, and mathematics that stays text.
+"""Markdown extensions beyond CommonMark: task lists, bare links, and mathematics that is marked.
 
 Rules of markdown-it-py: https://markdown-it-py.readthedocs.io/en/latest/architecture.html#rules
 """
@@ -17,14 +17,14 @@ _MATH = re.compile(
 
 
 def math(state, silent: bool) -> bool:
-    """An inline rule: what stands between the marks of TeX is neither emphasis nor an escape."""
+    """An inline rule: what stands between the marks of TeX is a formula, neither emphasis nor an escape."""
     if state.src[state.pos] not in "$\\":
         return False
     match = _MATH.match(state.src, state.pos, state.posMax)
     if not match:
         return False
     if not silent:
-        state.push("text", "", 0).content = match[0]
+        state.push("math", "", 0).content = match[0]
     state.pos = match.end()
     return True
 

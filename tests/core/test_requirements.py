@@ -76,7 +76,13 @@ def test_every_imported_package_is_named_and_every_named_one_is_imported():
 
 
 def test_each_package_that_may_be_missing_later_belongs_to_a_feature():
-    groups = (packages.ALL, packages.PROTOCOLS, packages.MODELS, packages.DOCUMENTS)
+    groups = (
+        packages.ALL,
+        packages.PROTOCOLS,
+        packages.MODELS,
+        packages.DOCUMENTS,
+        packages.FORMULAS,
+    )
     named = [name for group in groups for name in group.values()]
     assert sorted(named) == sorted(r.name for r in _required() if r.name not in BOUNDED)
     assert not packages.missing(*groups)

@@ -24,7 +24,7 @@ from services.oauth_server import const as oauth_const
 from services.oauth_server import redirects, tokens
 from services.openapi import parser
 from services.records import compare, id_check, placeholders
-from services.render import html_text, markdown, markdown_rules
+from services.render import formulas, html_text, markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
 from services.turn import advice, names
@@ -221,6 +221,14 @@ PATTERNS = {
         of(llm_errors._QUOTA),
         ("insufficient", "credit "),
     ),
+    "services.render.formulas._MARKED": (
+        200_000,
+        of(formulas._MARKED, "findall"),
+        ('<span class="o_ai_math">', '<span class="o_ai_math">a', "<span"),
+    ),
+    "services.render.formulas._MACRO": (2_000, of(formulas._MACRO), ("\\", "\\re", "\\de")),
+    "services.render.formulas._LIKE_TEX": (2_000, of(formulas._LIKE_TEX), ("a", "a'", "'")),
+    "services.render.formulas._VALUE": (2_000, of(formulas._VALUE, "fullmatch"), ("a", "1 ")),
     "services.render.html_text.DECLARATIONS": (
         200_000,
         of(html_text.DECLARATIONS, "findall"),

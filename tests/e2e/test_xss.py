@@ -16,7 +16,7 @@ from dev import processes
 from services import text
 
 PROGRAM = Path(__file__).with_name("evil_server.py")
-HALVES = ((0, 48), (48, 96))  # a server has 50 tools at most, a form 50 fields
+HALVES = ((0, 49), (49, 98))  # a server has 50 tools at most, a form 50 fields
 CALLS_OF_AN_ANSWER = 16  # calls of one answer
 EVIL = PAYLOADS[4]
 OPEN_CARDS = """() => document.querySelectorAll(".o_ai_chat_tool_head[aria-expanded=false]").forEach(
@@ -239,9 +239,9 @@ def test_the_tab_of_a_service_shows_text(odoo, servers, page_of):
         page.get_by_role("link", name="MCP", exact=True).click()
         page.locator(".o_woow_server button[aria-expanded=false]").first.click()
         tools = page.locator(".o_woow_tool")
-        expect(tools).to_have_count(49)
+        expect(tools).to_have_count(50)
         page.evaluate("() => document.querySelectorAll('details').forEach((d) => (d.open = true))")
-        assert said_in(page.locator(".o_woow_tools")) == set(PAYLOADS[:48])
+        assert said_in(page.locator(".o_woow_tools")) == set(PAYLOADS[:49])
         assert trap.sprung() == []
         page.get_by_role("button", name="Edit").click()
         assert trap.sprung() == []

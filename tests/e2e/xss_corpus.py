@@ -91,6 +91,9 @@ _TEMPLATES = (
     "<\u017fcript>HIT</\u017fcript>",
     "<\u200bscript>HIT</script> <img src=x onerror\u00a0=HIT>",
     "\u202e<img src=x onerror=HIT>\u202c",
+    # TeX
+    r"\(\href{javascript:HIT}{x}\style{background:url(URL)}{x}\)",
+    r"$$\text{</math><img src=x onerror=HIT>}$$",
     # Markdown
     "[x](javascript:HIT)",
     "[x](JaVaScRiPt:HIT)",

@@ -9,6 +9,8 @@ from services import large
 from services.render import markdown
 from services.render.markdown import BlockStream, blocks, render
 
+MATH = '<span class="o_ai_math">'
+
 
 def test_render_is_safe():
     html = render(
@@ -37,10 +39,13 @@ def test_render_tables_code_and_chinese():
         ("- [ ] open\n- [x] done", '<li class="o_ai_task">☐ open</li>'),
         ("- [ ] open\n- [x] done", '<li class="o_ai_task">☑ done</li>'),
         ("[x] is no list", "<p>[x] is no list</p>"),
-        ("so $a_1 * b_2 * c$ and \\(x*y*z\\)", "<p>so $a_1 * b_2 * c$ and \\(x*y*z\\)</p>"),
-        ("$$\na_1 + b_2\n$$", "<p>$$\na_1 + b_2\n$$</p>"),
+        (
+            "so $a_1 * b_2 * c$ and \\(x*y*z\\)",
+            f"<p>so {MATH}$a_1 * b_2 * c$</span> and {MATH}\\(x*y*z\\)</span></p>",
+        ),
+        ("$$\na_1 + b_2\n$$", f"<p>{MATH}$$\na_1 + b_2\n$$</span></p>"),
         ("$5 *and* $10", "<p>$5 <em>and</em> $10</p>"),
-        ("$<b>x</b>$", "<p>$&lt;b&gt;x&lt;/b&gt;$</p>"),
+        ("$<b>x</b>$", f"<p>{MATH}$&lt;b&gt;x&lt;/b&gt;$</span></p>"),
         (
             "see https://example.com/a_b_(c).",
             '<a href="https://example.com/a_b_(c)" target="_blank"',
@@ -147,7 +152,7 @@ async def test_a_long_block_is_rendered_beside_the_loop(monkeypatch):
     monkeypatch.setattr(large, "beside", apart)
     assert "<table>" in await markdown.rendered("|a|b|\n|-|-|\n" + "|1|2|\n" * 1_000)
     assert "<strong>" in await markdown.rendered("**short**")
-    assert beside == [render]
+    assert beside == [markdown.shown]
 
 
 def test_a_block_without_end_stays_text():

@@ -129,6 +129,7 @@ SHARED = {  # what databases of a process may share, and why
     "services/sandbox/bubblewrap.py _probe": "whether this host allows sandboxes",
     "services/large.py _worker": "one thread that reads large bodies, one after another",
     "tools/db.py _pools": "everything in it is by database",
+    "services/render/formulas.py mathml": "drawings of formulas, which tell nobody whose they were",
     "services/render/markdown.py _parser": "parsers, which keep nothing of a text",
     "tools/db.py _thread": "whether its thread may sleep, nothing of a database",
     "runtime/turns/streams.py _backlogs": "everything in it is by database",
