@@ -247,12 +247,6 @@ class TestMails(RunCase):
 
     def test_who_is_no_user_or_may_not_use_the_assistant_is_not_answered(self):
         self._refused("no active user", sender="nobody@known.example")
-        twin = new_test_user(
-            self.env, "ai_twin", groups="base.group_user", email="ann@known.example"
-        )
-        self._refused("no active user")
-        twin.active = False
-        self.assertEqual(self._deliver().state, "started")
         self.internal.active = False
         self._refused("no active user")
         self.internal.active = True
@@ -262,6 +256,23 @@ class TestMails(RunCase):
         self.assertIn("no longer available", run.problem)
         self.address.active = False
         self._refused("archived")
+
+    def test_whoever_enters_an_address_of_another_takes_no_mails(self):
+        self.member.email = self.stranger.email = "ann@known.example"
+        self.assertEqual(self._deliver().user_id, self.internal, "portal users take none")
+        twin = new_test_user(
+            self.env, "ai_twin", groups="base.group_user", email="ann@known.example"
+        )
+        self._refused("no active user")
+        self.internal.login = "ann@known.example"
+        self.assertEqual(self._deliver().user_id, self.internal, "a login is nobody else's")
+        twin.active = self.internal.active = False
+        self._refused("no active user")
+        self.internal.login = "ann"
+        self.env.flush_all()  # the database takes a login once
+        self.member.login = "ann@known.example"
+        self.assistant.group_ids = False
+        self.assertEqual(self._deliver().user_id, self.member)
 
     def test_programs_and_own_addresses_are_not_answered(self):
         for fields in (

@@ -187,8 +187,8 @@ class MailAddress(models.Model):
                 return nobody, OTHER_DOMAIN
             user, problem = self.user_id, "" if self.user_id.active else NO_RUN_AS
         else:
-            user = nobody.search([("partner_id.email_normalized", "=", sender)], limit=2)
-            if len(user) != 1 or not (user._is_internal() or user._is_portal()):
+            user = nobody._woow_of_address(sender)
+            if not user:
                 return nobody, NO_USER
             problem = ""
         return user, problem or self.assistant_id._refusal_to(user)

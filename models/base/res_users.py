@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 from markupsafe import Markup
-from odoo import fields, models
+from odoo import api, fields, models
 from odoo.exceptions import AccessDenied
 from odoo.fields import Domain
 
@@ -47,6 +47,28 @@ class ResUsers(models.Model):
         mine = self.company_ids
         active = [i for i in asked or () if i in mine.ids]
         return mine.browse(active) if active else self.company_id | mine
+
+    @api.model
+    def _woow_of_address(self, address, domain=()):
+        """The one user whose email address it is, empty if that is unclear.
+
+        People enter addresses for themselves: internal users count before portal users, then a login, which others
+        cannot take.
+
+        :param address: normalized
+        :param domain: of the users to look among
+        """
+        # sudo: res.users - whose address it is, for who decides about them
+        found = self.sudo().search(
+            Domain(domain)
+            & (Domain("login", "=", address) | Domain("email_normalized", "=", address))
+            if address
+            else Domain.FALSE
+        )
+        internal = found.filtered(lambda user: user._is_internal())
+        found = internal or found.filtered(lambda user: user._is_portal())
+        found = found.filtered(lambda user: user.login == address) or found
+        return found if len(found) == 1 else found.browse()
 
     def _woow_ai_mail(self, subject, sentence, path):
         """Write to a person, with a button that leads to a page.

@@ -59,6 +59,11 @@ class Workspace(models.Model):
             self._grant_owner()
         return result
 
+    def unlink(self):
+        # sudo: cloud_service - they go with their workspace, by the ORM for the sake of what they take along
+        self.sudo().with_context(active_test=False).service_ids.unlink()
+        return super().unlink()
+
     def _grant_owner(self):
         """The owner always holds the role of owner; a former one stays as an admin."""
         for workspace in self:
@@ -149,23 +154,8 @@ class Workspace(models.Model):
             raise AccessError(self.env._("Only the owner of a workspace can change its members."))
 
     def _colleague(self, address):
-        """The one user of the caller's company with this address; a login counts before an address that
-        people enter for themselves."""
+        """The one user of the caller's company with this address."""
         address = email_normalize((address or "")[: MAX_ADDRESS + 1])
         company = self.env.user.commercial_partner_id
-        # sudo: res.users - of the caller's own company only
-        found = (
-            self.env["res.users"]
-            .sudo()
-            .search(
-                [
-                    ("commercial_partner_id", "=", company.id),
-                    "|",
-                    ("login", "=", address),
-                    ("email_normalized", "=", address),
-                ]
-            )
-            .filtered(lambda user: address and (user._is_portal() or user._is_internal()))
-        )
-        found = found.filtered(lambda user: user.login == address) or found
-        return found if len(found) == 1 else found.browse()
+        own = [("commercial_partner_id", "=", company.id)]
+        return self.env["res.users"]._woow_of_address(address, own)
