@@ -316,6 +316,9 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.assertNotIn("before", self.row._rehearsal_shown(self.one))
         self.assertIn("before", self.row._rehearsal_shown(self.internal))
         self.assertTrue(self.row._is_shown_to(self.one))
+        mail = {"kind": "mail", "record": "", "body": "Secret.", "recipients": ["x@y.example"]}
+        self.row.rehearsal = {**self.row.rehearsal, "shown": {**shown, "messages": [mail]}}
+        self.assertFalse(self.row._is_shown_to(self.one), "of whose record nothing is known")
 
     def _city_shown(self, name):
         """The city before the change, in the list of the one who decides."""

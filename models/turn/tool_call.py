@@ -1836,6 +1836,10 @@ def _reads_all(user, told):
                 return False
             if one.get("kind") == "note" and not user._is_internal():
                 return False
+            if (
+                "recipients" in one and "model" not in one
+            ):  # a message, of whose record nothing is known
+                return False
     return True
 
 
