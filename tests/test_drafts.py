@@ -93,6 +93,28 @@ class TestDrafts(Published, AiCase):
             draft.active = True
             self.env.flush_all()
 
+    def test_publishing_takes_no_models_from_gateways(self):
+        self._switch("")
+        self.assistant.is_open_to_clients = True
+        self._end()
+        self._switch("True")
+        line = self.assistant.record_access_ids
+        gateway = self.env["woow_paas_platform.gateway"].create(
+            {"name": "Desk", "record_access_ids": [Command.set(line.ids)]}
+        )
+        draft = self._draft()
+        offered = gateway._fields["record_access_ids"].domain
+        own = [("assistant_id", "in", (self.assistant | draft).ids)]
+        self.assertEqual(line.search([*offered, *own]), line, "a draft's lines cannot be chosen")
+        draft.record_access_ids.can_update = True
+        draft.record_access_ids = [Command.create({"model": "res.country"})]
+        draft.action_publish()
+        self._end()
+        self.assertEqual(gateway.record_access_ids, line)
+        self.assertTrue(line.can_update)
+        self.assistant.version_id._before().action_restore()
+        self.assertEqual(gateway.record_access_ids, line)
+
     def test_publishing_makes_one_version_with_its_note(self):
         draft = self._draft()
         self._change(draft)

@@ -85,7 +85,10 @@ class Gateway(models.Model):
         "gateway_id",
         "access_id",
         string="Odoo Records",
-        domain=[("assistant_id.is_open_to_clients", "=", True)],
+        domain=[
+            ("assistant_id.is_open_to_clients", "=", True),
+            ("assistant_id.draft_of_id", "=", False),  # lines of a draft go with it
+        ],
         help="Models that assistants open to MCP clients, to be read, and changed where the assistant allows that.",
     )
     assistant_ids = fields.Many2many(
