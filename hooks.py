@@ -3,7 +3,6 @@
 import logging
 import sys
 
-import psycopg2
 from odoo.exceptions import UserError
 from odoo.fields import Domain
 
@@ -48,8 +47,12 @@ def uninstall_hook(env):
     from .tools.limits import PREFIX  # noqa: PLC0415
 
     env = env(context={**env.context, "active_test": False})
+    conversations = env["discuss.channel"].search([("channel_type", "=", CONVERSATION)])
     contacts = env["ai.assistant"].search([]).partner_id
-    env["discuss.channel"].search([("channel_type", "=", CONVERSATION)]).unlink()
+    # Of deleted assistants, which their conversations have kept.
+    members = conversations.channel_member_ids.partner_id
+    contacts |= members.filtered(lambda one: not one.active and not one.user_ids)
+    conversations.unlink()
     env["ir.actions.server"].search([("woow_ai_chat", "=", True)]).unlink()
     env["ir.config_parameter"].search([("key", "=like", f"{PREFIX}%")]).unlink()
     compiled = [("url", "=like", "/web/assets/%/woow_paas_platform.%")]  # for a page that was shown
@@ -74,9 +77,4 @@ def uninstall_hook(env):
            AND c.name ~ '^(?!woow_).*_woow_\w+_fkey$'
         """
     )
-    for contact in contacts.exists():
-        try:
-            with env.cr.savepoint():
-                contact.unlink()
-        except (UserError, psycopg2.Error):  # some record of another module needs it
-            contact.active = False
+    env["ai.assistant"]._let_contacts_go(contacts.exists())

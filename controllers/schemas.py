@@ -289,7 +289,11 @@ RATING = {
     "value": _one_of("good", "bad"),
     "reason": {**_or_null(RATING_REASON), "description": "Of a bad rating, null without one"},
     "text": {**TEXT, "maxLength": 1_000},
-    "share": {**BOOL, "description": "Whether administrators may read question and answer"},
+    "share": {
+        **BOOL,
+        "description": "Whether administrators may read question and answer, and those who manage the cloud service of "
+        "the assistant the reason and the text",
+    },
     "reported": {**BOOL, "description": "Whether the answer was reported"},
     "seen_at": {**MOMENT, "description": "When an administrator has read it"},
     "reply": {**TEXT, "description": "Of an administrator"},
@@ -308,6 +312,7 @@ SERVICE_ASSISTANT = {
     "id": INT,
     **OF_OWNER,
     "provider_id": {**_or_null(INT), "description": "Null if it is no longer offered"},
+    "lock": LOCK,
     "ratings": _object(RATINGS),
 }
 NOTICE = {**TEXT, "description": "Says that MCP is switched off, empty otherwise"}
@@ -597,7 +602,7 @@ SCHEMAS = {
         {
             "reason": RATING_REASON,
             "text": RATING["text"],
-            "share": BOOL,
+            "share": RATING["share"],
             "report": {**BOOL, "description": "Tells who is responsible; needs a reason"},
         },
     ),

@@ -2,12 +2,14 @@
 when they end."""
 
 from contextlib import contextmanager
+from unittest.mock import patch
 
 from odoo import Command, fields
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
+from ..models.assistant import ai_assistant
 from .common import AiHttpCase
 from .test_permissions import ADMIN, EVERYBODY, MANAGERS, SEERS, People
 
@@ -192,7 +194,73 @@ class TestServiceAssistants(Owned, AiHttpCase):
         self.assertEqual(assistant.approval_mode, "policy")
         contact = assistant.partner_id
         self.assertEqual(self._call("DELETE", f"/api/ai/assistants/{made['id']}")[0], 204)
+        self._is_forgotten(assistant)
         self.assertFalse(assistant.exists() or contact.exists())
+
+    def _is_forgotten(self, assistant):
+        """Odoo's daily job comes by, two days later."""
+        self.env.invalidate_all()
+        assistant.removed_at = fields.Datetime.subtract(assistant.removed_at, days=2)
+        self.env["ai.assistant"]._gc_removed()
+
+    def _rated(self, user, value, comment="", *, is_shared=False):
+        """An answer of the service's assistant to this member, rated by them.
+
+        :return: the turn, with sudo
+        """
+        Channel = self.env["discuss.channel"].with_user(user)
+        own, service = self.owned.with_user(user), self.service.with_user(user)
+        channel = Channel._create_ai_conversation(own, service)
+        turn = self._ask(user, "A private question", channel=channel).sudo()
+        turn.write({"state": "done", "ended_at": fields.Datetime.now()})
+        self.env["woow_paas_platform.answer_rating"].with_user(user)._rate(
+            turn.with_user(user),
+            value,
+            "slow" if value == "bad" else None,
+            comment,
+            is_shared=is_shared,
+        )
+        return turn
+
+    def test_what_a_deleted_one_has_said_keeps_its_name_and_version(self):
+        turn = self._rated(self.member, "bad", "Not so.", is_shared=True)
+        author = self.owned.partner_id
+        message = turn.channel_id.message_post(body="Well.", author_id=author.id)
+        version = turn.version_id = self.owned.version_id
+        self.assertEqual(self._call("DELETE", self.path)[0], 204)
+        for method, path in (("PUT", self.path), ("DELETE", self.path)):
+            answer = self._call(method, path, {"active": True} if method == "PUT" else None)
+            self._assert_error(answer, 404, "not_found")
+        self.assertFalse(self._call("GET", self.listed)[1]["assistants"])
+        self._is_forgotten(self.owned)
+        self.assertEqual((turn.assistant_id, turn.version_id), (self.owned, version))
+        self.assertEqual(turn._own_rating().assistant_id, self.owned)
+        self.owned.with_user(self.admin).active = True
+        self.assertEqual(self._change(description="Back")[0], 200)
+        self.owned.unlink()
+        self.assertEqual((message.author_id, author.active), (author, False))
+        self.assertEqual(author.name, "Flow helper")
+
+    def test_no_contact_stays_behind(self):
+        quiet = self.owned.partner_id
+        for end in (self.owned.unlink, self.service.unlink, self.workspace.unlink):
+            with self.subTest(end=end), self._undone():
+                end()
+                self.assertFalse(self.owned.exists() or quiet.exists())
+
+    def test_what_does_not_show_is_not_written(self):
+        told = self._change(
+            name="Flow\u200b helper\u202e",
+            instructions="Be\u2063 kind.\nBe\U000e0041 brief.",
+            starters=["\u200b", "What\u200b runs?"],
+            note="Too\u200b short",
+        )
+        self.assertEqual(told[0], 200)
+        self.assertEqual(told[1]["name"], "Flow helper")
+        self.assertEqual(told[1]["instructions"], "Be kind.\nBe brief.")
+        self.assertEqual(told[1]["starters"], ["What runs?"])
+        self.assertEqual(self._versions()[0]["note"], "Too short")
+        self._assert_error(self._change(name="\u200b"), 400, "invalid_field")
 
     def test_what_is_not_offered_is_not_taken(self):
         refused = {
@@ -232,6 +300,11 @@ class TestServiceAssistants(Owned, AiHttpCase):
         self._assert_error(
             self._call("POST", self.listed, {"name": "Three"}), 422, "too_many_assistants"
         )
+        two = self._call("GET", self.listed)[1]["assistants"][-1]
+        with patch.object(ai_assistant, "MAX_ADDITIONS", 2):
+            self.assertEqual(self._call("DELETE", f"/api/ai/assistants/{two['id']}")[0], 204)
+            answer = self._call("POST", self.listed, {"name": "Three"})
+            self._assert_error(answer, 429, "too_many_additions")
         Version = self.env["woow_paas_platform.assistant_version"]
         numbers = range(10, 60)
         Version.create(
@@ -261,6 +334,32 @@ class TestServiceAssistants(Owned, AiHttpCase):
     def test_it_goes_with_its_service(self):
         self.service.unlink()
         self.assertFalse(self.owned.exists())
+
+    def test_in_another_workspace_nobody_gets_what_they_have_not_read(self):
+        self._rated(self.member, "bad", "Of the old ones.", is_shared=True)
+        self._change(instructions="Our secret plan.")
+        self._change(instructions=INSTRUCTIONS)
+        self.env.cr.flush()
+        for table in ("assistant_version", "answer_rating"):
+            self.env.cr.execute(
+                f"UPDATE woow_paas_platform_{table} SET create_date = create_date - interval '1 day'"
+            )
+        self.env.invalidate_all()
+        self.service.workspace_id = self.other_workspace
+        self.env.flush_all()
+        self.assertFalse(self.owned.active)
+        self.assertIn(self._call("GET", self.listed)[0], (403, 404))
+        self._sign_in(self.other_workspace.owner_id)
+        (told,) = self._call("GET", self.listed)[1]["assistants"]
+        self.assertEqual(
+            (told["active"], told["lock"], told["instructions"]), (False, None, INSTRUCTIONS)
+        )
+        self.assertEqual(told["ratings"], {"good": 0, "bad": 0})
+        self.assertFalse(self._call("GET", f"{self.path}/ratings")[1]["shared"])
+        (version,) = self._versions()
+        self.assertTrue(version["is_current"])
+        self.assertNotIn("secret plan", str(version["changes"]))
+        self.assertEqual(self._change(active=True)[0], 200)
 
     def test_it_never_reaches_records_or_groups(self):
         for values in (
@@ -375,6 +474,9 @@ class TestServiceAssistants(Owned, AiHttpCase):
     def test_what_an_administrator_switches_off_stays_off(self):
         (version,) = self._versions()
         self.owned.with_user(self.admin).active = False
+        self.env.flush_all()
+        (told,) = self._call("GET", self.listed)[1]["assistants"]
+        self.assertEqual(told["lock"]["by"], self.admin.name)
         restore = f"{self.path}/versions/{version['id']}/restore"
         for method, path, body in (
             ("PUT", self.path, {"active": True}),
@@ -386,8 +488,16 @@ class TestServiceAssistants(Owned, AiHttpCase):
                 self._assert_error(self._call(method, path, body), 403, "locked")
         self.env.invalidate_all()
         self.assertFalse(self.owned.active)
-        self.owned.with_user(self.admin).active = True
-        self.assertEqual(self._change(description="x")[0], 200)
+        mine = self.owned.with_user(self.admin)
+        mine.action_unlock()
+        self.assertFalse(mine.active)
+        self.assertEqual(self._change(active=True)[0], 200)
+        self.env["woow_paas_platform.lock"].with_user(self.admin).browse(
+            mine.action_lock()["res_id"]
+        ).action_lock()
+        self.assertTrue(mine.is_locked)
+        self.assertIn("Flow helper", mine.lock_sentence)
+        self._assert_error(self._change(active=True), 403, "locked")
 
     # ------------------------------------------------------------ versions
 
@@ -413,7 +523,7 @@ class TestServiceAssistants(Owned, AiHttpCase):
         self.owned.approval_mode = "effects"
         path = f"{self.path}/versions/{first['id']}/restore"
         status, restored = self._call("POST", path)
-        self.assertEqual((status, restored["left_out"]), (200, ["flows"]))
+        self.assertEqual((status, restored["left_out"]), (200, ["1 MCP server"]))
         self.assertEqual(restored["assistant"]["instructions"], INSTRUCTIONS)
         self.env.invalidate_all()
         self.assertEqual(self.owned.approval_mode, "effects", "which is not the owner's")
@@ -425,7 +535,12 @@ class TestServiceAssistants(Owned, AiHttpCase):
         self.assertEqual(self._change(provider_id=other.id)[0], 200)
         self.provider.is_for_owners = self.server.is_for_owners = False
         status, restored = self._call("POST", f"{self.path}/versions/{first['id']}/restore")
-        self.assertEqual((status, restored["left_out"]), (200, ["weather", "Test"]))
+        self.assertEqual((status, restored["left_out"]), (200, ["1 MCP server", "the provider"]))
+        told = str(self._versions())
+        self.assertNotIn("weather", told, "nor are they named any more")
+        self.assertNotIn("Test", told)
+        self.assertIn("No longer offered", told)
+        self.assertIn("flows", told)
         self.assertEqual(self.owned.config_id, other)
         self.assertEqual(self.owned.mcp_server_ids, self.user_server)
 
@@ -443,23 +558,9 @@ class TestServiceAssistants(Owned, AiHttpCase):
 
     def test_ratings_are_counted_and_only_what_is_shared_is_told(self):
         Rating = self.env["woow_paas_platform.answer_rating"]
-        for user, value, comment, is_shared in (
-            (self.member, "bad", "Not so.", True),
-            (self.guest, "bad", "A secret.", False),
-            (self.manager, "good", "Fine.", False),
-        ):
-            Channel = self.env["discuss.channel"].with_user(user)
-            own, service = self.owned.with_user(user), self.service.with_user(user)
-            channel = Channel._create_ai_conversation(own, service)
-            turn = self._ask(user, "A private question", channel=channel).sudo()
-            turn.write({"state": "done", "ended_at": fields.Datetime.now()})
-            Rating.with_user(user)._rate(
-                turn.with_user(user),
-                value,
-                "slow" if value == "bad" else None,
-                comment,
-                is_shared=is_shared,
-            )
+        self._rated(self.member, "bad", "Not so.", is_shared=True)
+        self._rated(self.guest, "bad", "A secret.")
+        self._rated(self.manager, "good", "Fine.")
         told = self._call("GET", f"{self.path}/ratings")[1]
         shared = {"value": "bad", "reason": "Too slow", "text": "Not so."}
         self.assertEqual(told, {"good": 1, "bad": 2, "shared": [shared]})

@@ -1,6 +1,7 @@
 """Assistants of a cloud service, as those who manage the service make and change them in the portal."""
 
 from odoo import http
+from odoo.fields import Domain
 from odoo.http import request
 
 from ...runtime.web.api_error import ApiError
@@ -21,10 +22,10 @@ def managed_or_404(assistant_id):
     return assistant
 
 
-def versions_of(assistant, *domain, **options):
+def versions_of(assistant, domain, **options):
     # sudo: assistant_version - of an assistant that the caller manages; what is shown is up to `_data_of_owner`
     Version = request.env[VERSION].sudo()
-    return Version.search([("assistant_id", "=", assistant.id), *domain], **options)
+    return Version.search(Version._of_owner(assistant) & Domain(domain), **options)
 
 
 class ServiceAssistantController(http.Controller):
@@ -78,9 +79,9 @@ class ServiceAssistantController(http.Controller):
         assistant = managed_or_404(assistant_id)
         limit, before = query_int("limit", PAGE, 1, MAX_PAGE), query_int("before")
         earlier = [("number", "<", before)] if before is not None else []
-        found = versions_of(assistant, *earlier, limit=limit + 1)
+        found = versions_of(assistant, earlier, limit=limit + 1)
         return {
-            "versions": [version._data_of_owner() for version in found[:limit]],
+            "versions": found[:limit]._data_of_owner(),
             "has_more": len(found) > limit,
         }
 
@@ -91,7 +92,7 @@ class ServiceAssistantController(http.Controller):
     )
     def restore_assistant_version(self, assistant_id, version_id):
         assistant = managed_or_404(assistant_id)
-        version = versions_of(assistant, ("id", "=", version_id))
+        version = versions_of(assistant, [("id", "=", version_id)])
         if not version:
             raise ApiError.not_found(request.env._("This version does not exist."))
         return {"left_out": version._restore_by_owner(), "assistant": self._data(assistant)}

@@ -1,15 +1,16 @@
 from datetime import timedelta
 
+import psycopg2
 from odoo import SUPERUSER_ID, api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
-from odoo.fields import Command
+from odoo.fields import Command, Domain
 
 from ...services import const, text
 from ...services.records import catalog, deny_list
 from ...services.sentence import _lt
 from ...services.versions.exchange import Shape
 from ...tools import host, limits, mcp_switch, sentences, server_files
-from ...tools.refusals import BadInput, Refusal, TooOften, Unavailable
+from ...tools.refusals import BadInput, NotThere, Refusal, TooOften, Unavailable
 from ..approval.callable_mixin import EVERYWHERE
 from ..mixins.exchange_mixin import found, shape_of, value_of
 from .assistant_version import ACCESS, PUBLISHED, RULE, STATE, TRANSLATED
@@ -26,6 +27,10 @@ MAX_CHANGES = (
     50  # versions of one assistant within a day, before those who manage a service have to wait
 )
 AN_HOUR = 60 * 60  # s
+MAX_GONE = 100  # assistants that are deleted for good at once
+MAX_ADDITIONS = 20  # assistants of one service within a day, deleted ones included
+OFFERED = Domain("is_for_owners", "=", True) & Domain("active", "=", True)
+"""Providers and system servers that an administrator offers to those who manage cloud services."""
 ADMIN = "woow_paas_platform.group_admin"
 MAX_TOLD = 20  # administrators who are told at once
 LINES = {  # fields of lines that travel; released actions are code of one database
@@ -213,6 +218,14 @@ class AiAssistant(models.Model):
         groups="woow_paas_platform.group_admin",
         help="Shown in the list of versions. Saving a change makes a new version.",
     )
+    removed_at = fields.Datetime(
+        "Deleted On",
+        readonly=True,
+        copy=False,
+        groups="woow_paas_platform.group_admin",
+        help="Those who manage the service have deleted it. It is kept while questions name it; switched on, it is "
+        "theirs again.",
+    )
     draft_of_id = fields.Many2one(
         "ai.assistant",
         readonly=True,
@@ -270,6 +283,10 @@ class AiAssistant(models.Model):
     _draft_is_off = models.Constraint(
         "CHECK (draft_of_id IS NULL OR active IS NOT TRUE)",
         "Nobody can use a draft. Publish it.",
+    )
+    _removed_is_off = models.Constraint(
+        "CHECK (removed_at IS NULL OR active IS NOT TRUE)",
+        "A deleted assistant is switched off.",
     )
     _draft_once = models.UniqueIndex(
         "(draft_of_id) WHERE draft_of_id IS NOT NULL", "There is a draft of this assistant already."
@@ -427,6 +444,8 @@ class AiAssistant(models.Model):
 
     def write(self, vals):
         self._check_lock(vals)
+        if vals.get("active"):
+            vals = {**vals, "removed_at": False}
         result = super().write(vals)
         self._lock_for_owners(vals)
         # sudo: res.partner - the assistant's own contact follows its name and its company
@@ -438,6 +457,33 @@ class AiAssistant(models.Model):
         if "image" in vals:
             self.filtered(lambda one: not one.draft_of_id)._show_face()
         return result
+
+    def unlink(self):
+        # sudo: res.partner - contacts that were made for them; a draft has that of what is published
+        contacts = self.sudo().filtered(lambda one: not one.draft_of_id).partner_id
+        result = super().unlink()
+        self._let_contacts_go(contacts)
+        return result
+
+    @api.model
+    def _let_contacts_go(self, contacts):
+        """Delete contacts of deleted assistants; archive those that messages or other records need.
+
+        :param contacts: with sudo
+        """
+        needs = (("mail.message", "author_id"), ("discuss.channel.member", "partner_id"))
+        for contact in contacts:
+            env = contact.env
+            if any(
+                env[model].search_count([(name, "=", contact.id)], limit=1) for model, name in needs
+            ):
+                contact.active = False
+                continue
+            try:
+                with env.cr.savepoint():
+                    contact.unlink()
+            except (UserError, psycopg2.Error):  # some record of another module needs it
+                contact.active = False
 
     @api.depends("name", "draft_of_id")
     @api.depends_context("lang")
@@ -661,7 +707,7 @@ class AiAssistant(models.Model):
             return _lt("This assistant only answers in chats about its cloud service.")
         if record:
             return _lt("This assistant does not answer in chats about records. Choose another one.")
-        if not own._allows_assistants() or not assistant.config_id.is_for_owners:
+        if not own._allows_assistants() or not assistant.config_id.filtered_domain(OFFERED):
             return _lt("This assistant is no longer available to you.")
         return ""
 
@@ -681,8 +727,10 @@ class AiAssistant(models.Model):
         if user.has_group(ADMIN):
             return self.with_user(user).sudo(False).has_access("write")
         # sudo: ai.assistant - whose it is, read to decide
-        service = self.sudo().cloud_service_id
-        return bool(service) and service._assistants_are_managed_by(user)
+        own = self.sudo()
+        service = own.cloud_service_id
+        is_there = bool(service) and not own.removed_at
+        return is_there and service._assistants_are_managed_by(user)
 
     def _is_of_same_service(self, server):
         """True of the MCP servers of the cloud service that this assistant belongs to."""
@@ -696,7 +744,7 @@ class AiAssistant(models.Model):
         """
         if not service._assistants_are_managed_by(self.env.user):
             raise AccessError(self.env._("You are not allowed to manage assistants here."))
-        own = [("cloud_service_id", "=", service.id)]
+        own = [("cloud_service_id", "=", service.id), ("removed_at", "=", False)]
         # sudo: ai.assistant - those that the caller manages
         return self.sudo().with_context(active_test=False).search(own, order="id").sudo(False)
 
@@ -706,7 +754,7 @@ class AiAssistant(models.Model):
         # sudo: ai.config - offered to the caller
         Provider = self.env["ai.config"].sudo()
         company = Provider._check_company_domain(self.env.companies.ids)
-        return Provider.search([("is_for_owners", "=", True), ("active", "=", True), *company])
+        return Provider.search(OFFERED & Domain(company))
 
     @api.model
     def _servers_to_choose(self, service):
@@ -716,9 +764,8 @@ class AiAssistant(models.Model):
         of_service = Server.with_context(active_test=False).search(
             [("cloud_service_id", "=", service.id)]
         )
-        company = Server._check_company_domain(self.env.companies.ids)
-        offered = [("scope", "=", "system"), ("is_for_owners", "=", True)]
-        return of_service | Server.search([*offered, *company])
+        company = Domain(Server._check_company_domain(self.env.companies.ids))
+        return of_service | Server.search(OFFERED & Domain("scope", "=", "system") & company)
 
     @api.model
     def _add_to_service(self, service, values):
@@ -727,6 +774,7 @@ class AiAssistant(models.Model):
         :param values: see `_values_of_owner`
         :raises AccessError: the caller does not manage the service's assistants
         :raises Refusal: it has as many as one may have
+        :raises TooOften: too many were added today
         :raises BadInput: a value that is not taken
         """
         self._of_service(service)
@@ -741,6 +789,17 @@ class AiAssistant(models.Model):
             raise Refusal(
                 self.env._("A cloud service can have at most %(limit)s assistants.", limit=limit),
                 "too_many_assistants",
+            )
+        today = [("cloud_service_id", "=", service.id), ("create_date", ">", _a_day_ago())]
+        # sudo: ai.assistant - a number
+        added = self.sudo().with_context(active_test=False)
+        if added.search_count(today, limit=MAX_ADDITIONS) >= MAX_ADDITIONS:
+            raise TooOften(
+                self.env._(
+                    "Too many assistants were added to this service today. Try again tomorrow."
+                ),
+                "too_many_additions",
+                retry_after=AN_HOUR,
             )
         providers = self._providers_to_choose()
         if values["provider_id"] is None and len(providers) == 1:
@@ -765,23 +824,40 @@ class AiAssistant(models.Model):
         self._check_managed()
         self._check_free()
         self._write_of_owner(
-            self._values_of_owner(self.sudo().cloud_service_id, values), values["note"]
+            self._values_of_owner(self.sudo().cloud_service_id, values),
+            _one_line(values["note"] or ""),
         )
 
     def _remove_by_owner(self):
-        """:raises AccessError: the caller does not manage it"""
+        """Take it away from everybody. What it has said stays with its name and versions; see `_gc_removed`.
+
+        :raises AccessError: the caller does not manage it
+        """
         self._check_managed()
         self._check_free()
-        # sudo: ai.assistant, res.partner - the caller manages it; its contact goes unless it has talked to somebody
-        assistant = self.sudo()
-        contact = assistant.partner_id
-        assistant.unlink()
-        Member = self.env["discuss.channel.member"].sudo()
-        if not Member.search_count([("partner_id", "=", contact.id)], limit=1):
-            contact.unlink()
+        # sudo: ai.assistant - the caller manages it
+        self.sudo().write({"active": False, "removed_at": fields.Datetime.now()})
+
+    @api.autovacuum
+    def _gc_removed(self):
+        """Delete those for good that their owners have deleted, a day later, once no question names them."""
+        self.flush_model(["removed_at"])
+        self.env.cr.execute(
+            """
+            SELECT id FROM ai_assistant a
+             WHERE removed_at < %s
+               AND NOT EXISTS (SELECT FROM woow_paas_platform_ai_turn t WHERE t.assistant_id = a.id)
+             LIMIT %s
+            """,
+            [_a_day_ago(), MAX_GONE],
+        )
+        self.browse(row[0] for row in self.env.cr.fetchall()).unlink()
 
     def _check_managed(self):
         if not self._is_managed_by(self.env.user):
+            # sudo: ai.assistant - whether another who manages it has deleted it
+            if self.sudo().removed_at:
+                raise NotThere(self.env._("This assistant does not exist."))
             raise AccessError(self.env._("You are not allowed to change this assistant."))
         # sudo: ai.assistant - whose it is
         if not self.sudo().cloud_service_id:
@@ -818,7 +894,7 @@ class AiAssistant(models.Model):
         if vals.get("name") == "":
             raise BadInput(self.env._("Give the assistant a name."), field="name")
         if (starters := values["starters"]) is not None:
-            lines = [line for said in starters if (line := " ".join(said.split()))]
+            lines = [line for said in starters if (line := _one_line(said))]
             if len(lines) > const.STARTERS or max(map(len, lines), default=0) > const.STARTER_CHARS:
                 raise BadInput(
                     self.env._(
@@ -841,7 +917,7 @@ class AiAssistant(models.Model):
 
     def _text_of_owner(self, name, value):
         limit = CHARACTERS[name]
-        value = value.strip() if name == "system_prompt" else " ".join(value.split())
+        value = text.clean(value).strip() if name == "system_prompt" else _one_line(value)
         if len(value) > limit:
             raise BadInput(
                 self.env._("At most %(limit)s characters can be entered here.", limit=limit),
@@ -863,10 +939,9 @@ class AiAssistant(models.Model):
 
         :raises TooOften: it was changed too often today
         """
-        since = fields.Datetime.now() - timedelta(days=1)
         # sudo: ai.assistant, assistant_version - the caller manages it, see `_check_managed`
         assistant = self.sudo().with_context(lang="en_US")
-        latest = [("assistant_id", "=", self.id), ("create_date", ">", since)]
+        latest = [("assistant_id", "=", self.id), ("create_date", ">", _a_day_ago())]
         Version = assistant.env["woow_paas_platform.assistant_version"]
         if Version.search_count(latest, limit=MAX_CHANGES) >= MAX_CHANGES:
             raise TooOften(
@@ -898,6 +973,7 @@ class AiAssistant(models.Model):
             "active": own.active,
             "provider_id": provider.id if provider in self._providers_to_choose() else None,
             "server_ids": servers.ids,
+            "lock": own._lock_data(),
         }
 
     # ------------------------------------------------------------ servers and tools of a chat
@@ -906,10 +982,8 @@ class AiAssistant(models.Model):
         """:param beside: ids of servers that the caller reads too, which is one statement then"""
         servers = self.mcp_server_ids
         servers = servers.with_prefetch((*servers.ids, *beside))
-        is_owned = bool(self.cloud_service_id)
-        return servers.filtered(
-            lambda s: s.active and s.scope == "system" and (s.is_for_owners or not is_owned)
-        )
+        servers = servers.filtered(lambda s: s.active and s.scope == "system")
+        return servers.filtered_domain(OFFERED) if self.cloud_service_id else servers
 
     def _servers_for(self, person, service):
         """The servers that a chat has: the assistant's own, those of the cloud service, and the person's.
@@ -1292,3 +1366,11 @@ class AiAssistant(models.Model):
     @api.model
     def _exchange_words(self, name, value):
         return self.env["woow_paas_platform.assistant_version"]._in_words(name, value)
+
+
+def _one_line(value):
+    return " ".join(text.clean(value).split())
+
+
+def _a_day_ago():
+    return fields.Datetime.now() - timedelta(days=1)

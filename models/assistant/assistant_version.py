@@ -1,7 +1,7 @@
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError
-from odoo.fields import Command
+from odoo.fields import Command, Domain
 
 from ...services.catalog.address import without_secrets
 from ...services.records import deny_list
@@ -317,16 +317,9 @@ class AssistantVersion(models.Model):
 
     # ------------------------------------------------------------ difference
 
-    def _changes(self, shown=lambda content: content):
-        """Name of each field that is not what it was in the version before, with the lines that differ.
-
-        :param shown: returns the part of a content that is compared
-        """
-        before, content = (shown(one) for one in (self._before().content or {}, self.content))
-        return self._compared(before, content)
-
     @api.model
     def _compared(self, before, content):
+        """Name of each field in which two contents differ, with the lines that do."""
         for name in STATE:
             was, now = (self._in_words(name, one.get(name)) for one in (before, content))
             if found := difference.lines(was, now):
@@ -495,7 +488,33 @@ class AssistantVersion(models.Model):
     # ------------------------------------------------------------ for who manages a cloud service with its assistants
 
     def _data_of_owner(self):
-        """The version as JSON for who manages the assistant: nothing of a provider but its name."""
+        """Versions of one assistant as JSON for who manages it: of providers and servers only names, and only of those
+        that are offered to them."""
+        assistant = self.assistant_id.with_env(self.env(su=False))
+        offered = {
+            "config_id": set(assistant._providers_to_choose().ids),
+            "mcp_server_ids": set(
+                assistant._servers_to_choose(self.assistant_id.cloud_service_id).ids
+            ),
+        }
+        return [version._data_with_names_of(offered) for version in self]
+
+    @api.model
+    def _of_owner(self, assistant):
+        """Domain of the versions that who manages the assistant may read: those that others had in another workspace
+        are not theirs, but for the one that is used."""
+        # sudo: ai.assistant - whose it is
+        own = assistant.sudo()
+        theirs = own.cloud_service_id._since_move() | Domain("id", "=", own.version_id.id)
+        return Domain("assistant_id", "=", own.id) & theirs
+
+    def _data_with_names_of(self, offered):
+        """:param offered: ``{field: ids}``"""
+        before = self._before().filtered_domain(self._of_owner(self.assistant_id))
+
+        def shown(content):
+            return self._shown_to_owner(content, offered)
+
         return {
             "id": self.id,
             "number": self.number,
@@ -508,14 +527,32 @@ class AssistantVersion(models.Model):
                     "field": OF_OWNER[name],
                     "lines": [{"sign": sign, "text": line} for sign, line in found],
                 }
-                for name, found in self._changes(_of_owner)
+                for name, found in self._compared(shown(before.content or {}), shown(self.content))
             ],
         }
+
+    @api.model
+    def _shown_to_owner(self, content, offered):
+        """Part of a content that who manages a cloud service sees.
+
+        :param offered: as `_data_with_names_of`
+        """
+        shown = {name: content[name] for name in OF_OWNER if name in content}
+        hidden = self.env._("No longer offered")
+
+        def named(field, one):
+            return {"name": one["name"] if one["id"] in offered[field] else hidden}
+
+        if provider := shown.get("config_id"):
+            shown["config_id"] = named("config_id", provider)
+        if servers := shown.get("mcp_server_ids"):
+            shown["mcp_server_ids"] = [named("mcp_server_ids", one) for one in servers]
+        return shown
 
     def _restore_by_owner(self):
         """Write again what owners may write, as far as it is offered to them now; the rest stays as it is.
 
-        :return: names of what is left out
+        :return: what is left out, in words
         :raises AccessError: the caller does not manage the assistant
         """
         assistant, content = self.assistant_id.with_env(self.env(su=False)), self.content
@@ -524,25 +561,19 @@ class AssistantVersion(models.Model):
         vals = {name: (content[name] or {}).get("en_US") or False for name in TRANSLATED}
         vals["system_prompt"] = content["system_prompt"] or False
         servers = assistant._servers_to_choose(self.assistant_id.cloud_service_id)
-        wanted = {one["id"]: one["name"] for one in content["mcp_server_ids"]}
+        wanted = {one["id"] for one in content["mcp_server_ids"]}
         servers = servers.filtered(lambda server: server.id in wanted)
         vals["mcp_server_ids"] = [Command.set(servers.ids)]
-        left_out = [name for one, name in wanted.items() if one not in servers.ids]
+        _, missing, left_out = self.env._, len(wanted) - len(servers), []
+        if missing:  # whose names are not theirs to read any more
+            several = _("%(count)s MCP servers", count=missing)
+            left_out.append(_("1 MCP server") if missing == 1 else several)
         provider = assistant._providers_to_choose().filtered(
             lambda one: one.id == content["config_id"]["id"]
         )
         if provider:
             vals |= {"config_id": provider.id, "company_id": provider.company_id.id}
         else:
-            left_out.append(content["config_id"]["name"])
-        note = self.env._("Restored version %(number)s", number=self.number)
-        assistant._write_of_owner(vals, note)
-        return left_out[:MAX_NAMED]
-
-
-def _of_owner(content):
-    """Part of a content that who manages a cloud service sees."""
-    shown = {name: content[name] for name in OF_OWNER if name in content}
-    if provider := shown.get("config_id"):
-        shown["config_id"] = {"name": provider["name"]}
-    return shown
+            left_out.append(_("the provider"))
+        assistant._write_of_owner(vals, _("Restored version %(number)s", number=self.number))
+        return left_out

@@ -1,4 +1,5 @@
 from odoo import api, fields, models
+from odoo.fields import Domain
 
 from ...services import text
 from ...tools import limits
@@ -43,6 +44,15 @@ class CloudService(models.Model):
         string="MCP Servers",
         domain=[("scope", "=", "user")],
     )
+    assistant_ids = fields.One2many(
+        "ai.assistant", "cloud_service_id", "Assistants", context={"active_test": False}
+    )
+    moved_at = fields.Datetime(
+        "In Its Workspace Since",
+        readonly=True,
+        copy=False,
+        help="Set when the service moves: what came before is not shown to those who manage it now.",
+    )
     conversation_count = fields.Integer(
         "Conversations",
         compute="_compute_conversation_count",
@@ -81,15 +91,25 @@ class CloudService(models.Model):
         return managed if True in value else ["!", *managed]
 
     def write(self, vals):
-        """Leave behind what is secret about its servers when it moves: in another workspace others manage them."""
+        """In another workspace others manage it: leave behind what is secret about its servers, and switch off its
+        assistants, whose instructions nobody there has read."""
         if "workspace_id" not in vals:
             return super().write(vals)
+        moved = self.filtered(lambda one: one.workspace_id.id != vals["workspace_id"])
         # sudo: mcp_server - switched-off ones too; emptied only
         servers = self.sudo().with_context(active_test=False).user_mcp_server_ids
         before = servers._facts_of_secrets()
         result = super().write(vals)
         servers._forget_moved(before)
+        # sudo: ai.assistant, cloud_service - follows a move that the caller was allowed to make
+        moved.sudo().moved_at = fields.Datetime.now()
+        moved.sudo().assistant_ids.active = False
         return result
+
+    def unlink(self):
+        # sudo: ai.assistant - they go with their service, by the ORM for the sake of their contacts
+        self.sudo().assistant_ids.unlink()
+        return super().unlink()
 
     def action_chat(self):
         """Open the chat with a new conversation about this service."""
@@ -137,6 +157,13 @@ class CloudService(models.Model):
         self.ensure_one()
         servers = self.env["woow_paas_platform.mcp_server"]
         return servers.search([("cloud_service_id", "=", self.id)]) if self.is_manager else servers
+
+    def _since_move(self):
+        """Domain of what came to it in the workspace where it is now."""
+        self.ensure_one()
+        # sudo: cloud_service - a date
+        moved_at = self.sudo().moved_at
+        return Domain("create_date", ">=", moved_at) if moved_at else Domain.TRUE
 
     def _allows_assistants(self):
         """True if it may have assistants of its own now: it is in use, and an administrator has switched them on."""

@@ -2,6 +2,7 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ConcurrencyError, ValidationError
+from odoo.fields import Domain
 from odoo.tools import html_escape
 from psycopg2.errors import UniqueViolation
 
@@ -59,7 +60,8 @@ class AnswerRating(models.Model):
     is_shared = fields.Boolean(
         "Text Shared",
         readonly=True,
-        help="The user lets administrators read the question and the answer.",
+        help="The user lets administrators read the question and the answer, and those who manage the cloud service of "
+        "the assistant the reason and the comment.",
     )
     assistant_id = fields.Many2one(related="turn_id.assistant_id", store=True, index=True)
     version_id = fields.Many2one(
@@ -274,21 +276,27 @@ class AnswerRating(models.Model):
 
     @api.model
     def _counts(self, assistants):
-        """``{assistant id: {"good": number, "bad": number}}``; the caller has checked who asks."""
+        """``{assistant id: {"good": number, "bad": number}}`` of one service's; the caller has checked who asks."""
+        of_service = Domain("assistant_id", "in", assistants.ids) & self._since_move(assistants)
         # sudo: answer_rating - numbers, nothing of who has rated what
-        rows = self.sudo()._read_group(
-            [("assistant_id", "in", assistants.ids)], ["assistant_id", "value"], ["__count"]
-        )
+        rows = self.sudo()._read_group(of_service, ["assistant_id", "value"], ["__count"])
         counts = {assistant.id: {"good": 0, "bad": 0} for assistant in assistants}
         for assistant, value, count in rows:
             counts[assistant.id][value] = count
         return counts
 
     @api.model
+    def _since_move(self, assistants):
+        # sudo: ai.assistant - whose they are
+        service = assistants.sudo().cloud_service_id
+        return service._since_move() if service else Domain.TRUE
+
+    @api.model
     def _shared_reasons(self, assistant):
         """Reasons and comments of those who share their answers, the latest first; neither who they are nor what they
         have talked about. The caller has checked who asks."""
-        shared = [("assistant_id", "=", assistant.id), ("is_shared", "=", True)]
+        shared = Domain("assistant_id", "=", assistant.id) & Domain("is_shared", "=", True)
+        shared &= self._since_move(assistant)
         # sudo: answer_rating - what is shared of it
         found = self.sudo().search(shared, limit=MAX_REASONS)
         labels = dict(self._fields["reason"]._description_selection(self.env))

@@ -79,7 +79,7 @@ LATER = {
     "mixins": "governance",
     "base": "tenancy assistant",
     "approval": "mcp assistant",
-    "tenancy": "mcp recall",
+    "tenancy": "mcp assistant recall",
     "mcp": "assistant recall turn governance",
     "assistant": "turn automation",
 }
