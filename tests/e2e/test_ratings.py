@@ -1,8 +1,10 @@
 """Ratings of answers in a real browser, from the thumb to the administrator's reply, on a desktop and on a phone."""
 
+import re
+
 import axe
 import pytest
-from chat import Chat, first
+from chat import Chat, calls, first, then
 from conftest import E2E_LOGS
 from dark import darken
 from playwright.sync_api import expect
@@ -10,6 +12,7 @@ from test_discuss import open_discuss, say
 
 ANSWER, REPLY = "It is sunny in Graz.", "The forecast was late."
 RATINGS = "woow_paas_platform.answer_rating"
+CLOCK = ("time__get_current_time", {"timezone": "Europe/Vienna"})
 PLACES = {
     "portal": ("user", "/my/ai/{}", {"width": 1440, "height": 900}),
     "backend-phone-dark": ("demo", "/odoo/ai-chat/{}", {"width": 390, "height": 844}),
@@ -20,7 +23,7 @@ PLACES = {
 def test_a_bad_answer_is_rated_read_and_replied_to(odoo, scripted_llm, page_of, place, request):
     login, path, size = PLACES[place]
     asked = f"Weather in Graz, {place}?"
-    scripted_llm.script(first(asked, {"content": ANSWER}))
+    scripted_llm.script(first(asked, calls(CLOCK)), then(asked, {"content": ANSWER}))
     page = page_of(odoo, login, viewport=size)
     if "dark" in place:
         darken(page, odoo.url)
@@ -46,6 +49,7 @@ def test_a_bad_answer_is_rated_read_and_replied_to(odoo, scripted_llm, page_of, 
     share = form.get_by_role("checkbox", name="Share this question and answer")
     expect(share).not_to_be_checked()
     share.press("Space")
+    expect(share).to_have_accessible_description(re.compile("those who manage the service"))
     assert axe.violations(page, ".o_ai_chat_thread") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     page.screenshot(path=E2E_LOGS / f"rating-{place}.png")
@@ -76,7 +80,23 @@ def test_a_bad_answer_is_rated_read_and_replied_to(odoo, scripted_llm, page_of, 
 
 def reply_in_the_backend(admin, asked, place):
     admin.goto("/odoo/ai-ratings")
-    admin.get_by_text(f"It rains, {place}.").click()
+    row = admin.get_by_text(f"It rains, {place}.")
+    for reason, tool, count in (
+        ("Inaccurate", "get_current_time", 1),
+        ("Inaccurate", "convert_time", 0),
+        ("Too Slow", "get_current_time", 0),
+    ):
+        expect(row).to_be_visible()
+        admin.locator(".o_searchview_dropdown_toggler").click()
+        admin.get_by_role("menuitemcheckbox", name=reason, exact=True).click()
+        admin.locator(".o_searchview_dropdown_toggler").click()
+        admin.locator(".o_searchview_input").fill(tool)
+        admin.locator(".o_searchview_autocomplete a", has_text=f"Tool for: {tool}").click()
+        expect(admin.locator(".o_searchview_facet")).to_have_count(2)
+        expect(row).to_have_count(count)
+        for _each in range(2):
+            admin.locator(".o_facet_remove").first.click()
+    row.click()
     sheet = admin.locator(".o_form_view")
     expect(sheet.locator("[name='shared_question']")).to_contain_text(asked)
     expect(sheet.locator("[name='shared_answer']")).to_contain_text(ANSWER)
