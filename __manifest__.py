@@ -146,6 +146,7 @@
         "woow_paas_platform.assets_service_assistants": [
             "woow_paas_platform/static/src/core/**/*.js",
             "woow_paas_platform/static/src/core/**/*.xml",
+            "woow_paas_platform/static/src/mcp_servers/lock_label.js",
             "woow_paas_platform/static/src/service_assistants/**/*",
         ],
         "woow_paas_platform.assets_servers_backend": [

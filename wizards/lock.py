@@ -2,9 +2,11 @@ from odoo import api, fields, models
 
 from ..models.mixins.lock_mixin import MAX_REASON
 
+KINDS = ("server_ids", "tool_ids", "assistant_ids")
+
 
 class Lock(models.TransientModel):
-    """The question for a reason, before an administrator locks servers or tools."""
+    """The question for a reason, before an administrator locks servers, tools or assistants of services."""
 
     _name = "woow_paas_platform.lock"
     _description = "Lock"
@@ -27,10 +29,18 @@ class Lock(models.TransientModel):
         context={"active_test": False},
     )
 
+    assistant_ids = fields.Many2many(
+        "ai.assistant",
+        "woow_paas_platform_lock_assistant_rel",
+        string="Assistants",
+        readonly=True,
+        context={"active_test": False},
+    )
+
     @api.model
     def _open(self, records):
-        """:param records: servers, or tools"""
-        name = "server_ids" if records._name == "woow_paas_platform.mcp_server" else "tool_ids"
+        """:param records: servers, tools, or assistants"""
+        name = next(name for name in KINDS if self._fields[name].comodel_name == records._name)
         return {
             "type": "ir.actions.act_window",
             "name": self.env._("Lock"),
@@ -42,7 +52,7 @@ class Lock(models.TransientModel):
 
     def action_lock(self):
         self.ensure_one()
-        for records in (self.server_ids, self.tool_ids):
-            if records:
+        for name in KINDS:
+            if records := self[name]:
                 records._lock_away(self.reason)
         return {"type": "ir.actions.act_window_close"}

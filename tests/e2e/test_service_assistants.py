@@ -1,6 +1,7 @@
 """Assistants of a cloud service in a browser: made and changed by its owner in the portal, asked by a member."""
 
 import axe
+import languages
 import pytest
 from chat import first
 from conftest import E2E_LOGS
@@ -25,8 +26,8 @@ def service(odoo):
     for model, ids in offered.items():
         odoo.rpc(model, "write", ids, {"is_for_owners": True})
     yield service
-    made = odoo.rpc("ai.assistant", "search", [("cloud_service_id", "=", service)])
-    odoo.rpc("ai.assistant", "unlink", made)
+    own = [("cloud_service_id", "=", service), ("active", "in", [True, False])]
+    odoo.rpc("ai.assistant", "unlink", odoo.rpc("ai.assistant", "search", own))
     for model, ids in offered.items():
         odoo.rpc(model, "write", ids, {"is_for_owners": False})
     odoo.rpc("ir.config_parameter", "set_param", switch[0], False)
@@ -105,3 +106,78 @@ def test_an_owner_makes_one_that_a_member_asks(odoo, service, page_of, scripted_
     card.get_by_role("button", name="Delete").click()
     owner.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(card).to_have_count(0)
+
+
+@pytest.fixture
+def chinese_owner(odoo):
+    languages.install(odoo, "zh_TW")
+    users = odoo.rpc("res.users", "search", [("login", "=", "owner")])
+    odoo.rpc("res.users", "write", users, {"lang": "zh_TW"})
+    odoo.forget_sessions()
+    yield
+    odoo.rpc("res.users", "write", users, {"lang": "en_US"})
+    odoo.forget_sessions()
+
+
+def test_on_a_phone_in_the_dark_in_chinese(odoo, service, chinese_owner, page_of):
+    name = "流程小幫手"
+    page = page_of(odoo, "owner", viewport=PHONE, has_touch=True)
+    page.add_init_script(
+        "document.addEventListener('DOMContentLoaded', () =>"
+        " document.querySelector('main')?.setAttribute('data-bs-theme', 'dark'))"
+    )
+    path = f"/my/services/{service}/assistants"
+    page.goto(path)
+    page.get_by_role("button", name="新增助理").tap()
+    form = page.locator(".o_woow_assistant_form")
+    form.get_by_label("名稱").fill(name)
+    form.get_by_label("指示").fill("只回答流程的問題。")
+    is_whole(page, "zh-form")
+    form.get_by_role("button", name="儲存").tap()
+    card = page.locator(f'.o_woow_assistant[data-assistant="{name}"]')
+    parts = card.get_by_role("button")
+    parts.filter(has_text="編輯").tap()
+    form.get_by_label("指示").fill("請簡短回答。")
+    form.get_by_role("button", name="儲存").tap()
+    parts.filter(has_text="版本").tap()
+    versions = card.locator(".o_woow_version")
+    expect(versions).to_have_count(2)
+    versions.first.locator("summary").tap()
+    expect(versions.first.locator("ins")).to_have_text("+ 請簡短回答。")
+    is_whole(page, "zh-versions")
+    versions.last.get_by_role("button").tap()
+    expect(versions).to_have_count(3)
+
+    [made] = odoo.rpc("ai.assistant", "search", [("cloud_service_id", "=", service)])
+    admin = page_of(odoo, "admin", viewport=WIDE)
+    admin.goto(f"/odoo/ai-assistants/{made}")
+    admin.locator("button[name='action_lock']").click()
+    dialog = admin.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("Asks for passwords")
+    dialog.get_by_role("button", name="Lock", exact=True).click()
+    lock = admin.locator(".alert", has_text="Asks for passwords")
+    expect(lock).to_contain_text(name)
+    admin.screenshot(path=E2E_LOGS / "service-assistants-lock-backend.png")
+    page.goto(path)
+    expect(card.locator(".o_woow_lock")).to_contain_text("Asks for passwords")
+    expect(card.get_by_role("switch")).to_be_disabled()
+    card.locator(".o_woow_assistant_toggle").tap()
+    for label in ("編輯", "刪除"):
+        expect(parts.filter(has_text=label)).to_be_disabled()
+    is_whole(page, "zh-locked")
+    admin.locator("button[name='action_unlock']").click()
+    expect(lock).to_be_hidden()
+    page.goto(path)
+    card.get_by_role("switch").tap()
+    expect(card.locator(".badge")).to_have_count(0)
+    card.locator(".o_woow_assistant_toggle").tap()
+    parts.filter(has_text="刪除").tap()
+    page.get_by_role("dialog").get_by_role("button", name="刪除").tap()
+    expect(card).to_have_count(0)
+
+
+def is_whole(page, name):
+    assert page.evaluate("document.querySelector('main').dataset.bsTheme") == "dark"
+    assert axe.violations(page, "main") == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.screenshot(path=E2E_LOGS / f"service-assistants-{name}.png")

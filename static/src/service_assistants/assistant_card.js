@@ -3,6 +3,7 @@ import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_d
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
 import { attempt, RequestError } from "../core/try_again";
+import { lockLabel } from "../mcp_servers/lock_label";
 import { AssistantForm } from "./assistant_form";
 import { AssistantRatings } from "./assistant_ratings";
 import { AssistantVersions } from "./assistant_versions";
@@ -26,6 +27,8 @@ export class AssistantCard extends Component {
         onRemove: Function,
     };
 
+    lockLabel = lockLabel;
+
     setup() {
         this.dialog = useService("dialog");
         this.toggle = useRef("toggle");
@@ -46,7 +49,7 @@ export class AssistantCard extends Component {
 
     get parts() {
         return [
-            { name: "form", label: _t("Edit"), icon: "fa-pencil" },
+            { name: "form", label: _t("Edit"), icon: "fa-pencil", isChange: true },
             { name: "versions", label: _t("Versions"), icon: "fa-code-fork" },
             { name: "ratings", label: _t("Ratings"), icon: "fa-thumbs-o-up" },
         ];
@@ -74,6 +77,10 @@ export class AssistantCard extends Component {
         this.state.shown = this.state.shown === name ? "" : name;
     }
 
+    get isFixed() {
+        return this.state.isBusy || Boolean(this.props.assistant.lock);
+    }
+
     switchAssistant(ev) {
         const active = ev.target.checked;
         return attempt(this.state, () => this.props.onChange(this.props.assistant.id, { active }));
@@ -94,12 +101,9 @@ export class AssistantCard extends Component {
         const { id, name } = this.props.assistant;
         this.dialog.add(ConfirmationDialog, {
             title: _t("Delete this assistant?"),
-            body: _t(
-                "“%(name)s” and its versions will be deleted. Its chats can be read, but not continued.",
-                {
-                    name,
-                }
-            ),
+            body: _t("“%(name)s” will be deleted. Its chats can be read, but not continued.", {
+                name,
+            }),
             confirmLabel: _t("Delete"),
             confirmClass: "btn-danger",
             confirm: () => attempt(this.state, () => this.props.onRemove(id)),
