@@ -45,10 +45,12 @@
         "security/approval_rules.xml",
         "security/recall_rules.xml",
         "security/company_rules.xml",
+        "security/cost_rules.xml",
         "data/ir_cron.xml",
         "data/mcp_template.xml",
         "data/mcp_template_stdio.xml",
         "data/mcp_server.xml",
+        "data/price.xml",
         "views/ai_config_views.xml",
         "views/ai_assistant_views.xml",
         "views/mcp_template_views.xml",
@@ -71,6 +73,7 @@
         "views/webhook_views.xml",
         "views/default_prompt_views.xml",
         "views/ai_usage_views.xml",
+        "views/cost_views.xml",
         "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",
         "views/overview_views.xml",
@@ -85,6 +88,7 @@
         "views/portal_templates.xml",
         "views/portal_service_templates.xml",
     ],
+    "oca_data_manual": ["data/prices.csv"],  # read by data/price.xml
     "demo": ["demo/demo.xml"],
     "images": ["static/description/chat.png"],
     "assets": {

@@ -80,6 +80,8 @@ RIGHTS = {
     "conversation": (OWN, NOBODY, NOBODY, NOBODY),
     "turn": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "rating": (OWN_OR_ADMIN, ADMIN, NOBODY, NOBODY),
+    "price": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "cost": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "run": (INTERNAL, NOBODY, NOBODY, NOBODY),  # the internal user's own
     "mail_address": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "webhook": (ADMIN, ADMIN, ADMIN, ADMIN),
@@ -244,6 +246,15 @@ class TestPermissionsOnRecords(People, AiCase):
             "turn": cls.turn,
             "rating": cls._make(
                 "answer_rating", turn_id=cls.turn.id, user_id=cls.member.id, value="good"
+            ),
+            "price": cls._make("price", model="acme"),
+            "cost": cls._make(
+                "cost",
+                key="c",
+                date=fields.Datetime.now(),
+                kind="answer",
+                state="settled",
+                user_id=cls.member.id,
             ),
             "event": cls._model("ai_turn_event").search([("turn_id", "=", cls.turn.id)], limit=1),
             "run": cls._make("ai_run", user_id=cls.internal.id, event="test"),

@@ -25,6 +25,7 @@ ARROWS = {
     "services.mail": "services",
     "services.versions": "services",
     "services.audit": "",
+    "services.money": "",
     "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
@@ -72,7 +73,7 @@ FEATURES = {
     "turn": "mixins base approval tenancy mcp assistant recall",
     "conversation": "base mcp assistant turn",
     "automation": "mixins base assistant turn",
-    "governance": "mixins mcp assistant turn",
+    "governance": "mixins tenancy mcp assistant turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {

@@ -1,0 +1,278 @@
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from odoo import api, fields, models
+from odoo.tools import SQL
+
+from ...services.money import prices
+
+ADMIN = "woow_paas_platform.group_admin"
+COUNTS = ("input_tokens", "cached_tokens", "output_tokens")
+TURN = "woow_paas_platform.ai_turn"
+
+
+class Cost(models.Model):
+    """Ledger of requests to providers: a row is written before each request, with an estimate, and settled after it.
+
+    `_reserve`, `_settle` and `_give_up` are all that changes a row; each calls `_changed` once, in its transaction."""
+
+    _name = "woow_paas_platform.cost"
+    _description = "Cost"
+    _order = "date desc, id desc"
+    _rec_name = "model"
+    _log_access = False
+
+    key = fields.Char(
+        required=True,
+        readonly=True,
+        help="Names the request, so that none is counted twice.",
+    )
+    date = fields.Datetime(required=True, readonly=True, index=True)
+    kind = fields.Selection(
+        [
+            ("answer", "Answer"),
+            ("summary", "Summary"),
+            ("protocol", "Detection of tool calls"),
+            ("embedding", "Embeddings"),
+            ("test", "Test of an assistant"),
+            ("judge", "Judge of a test"),
+            ("connection", "Test of a provider"),
+        ],
+        required=True,
+        readonly=True,
+    )
+    is_retry = fields.Boolean("Retry", readonly=True, help="The same was asked before, and failed.")
+    is_fallback = fields.Boolean(
+        "Fallback",
+        readonly=True,
+        help="The fallback provider was asked, as the first one was down.",
+    )
+    user_id = fields.Many2one(
+        "res.users", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    assistant_id = fields.Many2one(
+        "ai.assistant", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    version_id = fields.Many2one(
+        "woow_paas_platform.assistant_version",
+        "Assistant Version",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        groups=ADMIN,
+    )
+    cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+    )
+    workspace_id = fields.Many2one(
+        "woow_paas_platform.workspace", readonly=True, ondelete="set null", index="btree_not_null"
+    )
+    company_id = fields.Many2one("res.company", readonly=True, ondelete="cascade")
+    config_id = fields.Many2one(
+        "ai.config",
+        "Provider",
+        readonly=True,
+        ondelete="set null",
+        index="btree_not_null",
+        groups=ADMIN,
+    )
+    provider_name = fields.Char(
+        readonly=True, groups=ADMIN, help="Kept when the provider is deleted."
+    )
+    model = fields.Char(readonly=True)
+    turn_id = fields.Many2one(TURN, readonly=True, ondelete="set null", index="btree_not_null")
+    step = fields.Integer(readonly=True, aggregator=None, help="Number of the turn's step, from 0.")
+    tool_names = fields.Char(
+        "Tools", readonly=True, help="Tools that the answer called, separated by commas."
+    )
+    request_count = fields.Integer("Requests", readonly=True)
+    input_tokens = fields.Integer(readonly=True)
+    cached_tokens = fields.Integer(
+        "Cached Input Tokens",
+        readonly=True,
+        help="Part of the input that the provider had kept from an earlier request.",
+    )
+    output_tokens = fields.Integer(readonly=True)
+    amount = fields.Float(
+        digits=(16, 9), readonly=True, aggregator=None, help="In the currency of the price."
+    )
+    currency_id = fields.Many2one("res.currency", readonly=True, ondelete="restrict")
+    company_amount = fields.Float(
+        "Cost", digits=(16, 9), readonly=True, help="In the company's currency, at that day's rate."
+    )
+    company_currency_id = fields.Many2one(
+        string="Company Currency", related="company_id.currency_id"
+    )
+    has_no_price = fields.Boolean(
+        "No Price",
+        readonly=True,
+        help="No price of the model was known, so that no amount was counted. Add it under Prices.",
+    )
+    state = fields.Selection(
+        [("reserved", "Reserved"), ("settled", "Settled")], required=True, readonly=True
+    )
+    is_estimated = fields.Boolean(
+        "Estimated",
+        readonly=True,
+        help="The provider has not told how many tokens it counted, for instance as the answer was stopped.",
+    )
+
+    _key_unique = models.UniqueIndex("(key)", "There can be only one cost of a request.")
+    _reserved = models.Index("(date) WHERE state = 'reserved'")
+
+    # ------------------------------------------------------------ the three changes
+
+    @api.model
+    def _reserve(self, vals):
+        """Write down a request that is about to be sent; the same key again is the same row.
+
+        :param vals: ``{"key", "kind", "config_id", "model"}``, and as known ``date``, ``turn_id``, ``step``,
+            ``user_id``, ``assistant_id``, ``version_id``, ``cloud_service_id``, ``company_id``, ``is_retry``,
+            ``is_fallback``, ``input_tokens``; ``output_limit`` is the most tokens that its answer may have
+        """
+        vals = dict(vals)
+        if turn_id := vals.get("turn_id"):
+            vals = {**self._vals_of_turn(self.env[TURN].browse(turn_id)), **vals}
+        provider = self.env["ai.config"].browse(vals.get("config_id"))
+        service = self.env["woow_paas_platform.cloud_service"].browse(vals.get("cloud_service_id"))
+        company = self._company_of(vals)
+        limit = vals.pop("output_limit", None)
+        usage = {
+            "input_tokens": vals.get("input_tokens") or 0,
+            "output_tokens": 0 if vals["kind"] == "embedding" else prices.expected_output(limit),
+        }
+        row = {
+            **vals,
+            **usage,
+            "date": vals.get("date") or fields.Datetime.now(),
+            "provider_name": provider.name,
+            "workspace_id": service.workspace_id.id,
+            "company_id": company.id,
+            "request_count": 1,
+            "state": "reserved",
+            "is_estimated": True,
+        }
+        row |= self._amounts(provider, row["model"], row["date"], company, usage)
+        columns = SQL(", ").join(map(SQL.identifier, row))
+        values = tuple(
+            None if value is False and self._fields[name].type != "boolean" else value
+            for name, value in row.items()
+        )
+        self.env.flush_all()
+        made = self.env.execute_query(
+            SQL(
+                "INSERT INTO woow_paas_platform_cost (%s) VALUES %s ON CONFLICT (key) DO NOTHING RETURNING id",
+                columns,
+                values,
+            )
+        )
+        if not made:
+            return self._of_key(row["key"])
+        cost = self.browse(made[0][0])
+        cost._changed(None)
+        return cost
+
+    def _settle(self, usage, tools=()):
+        """Put down how many tokens the provider counted; once, a settled row stays as it is.
+
+        :param usage: ``{"input_tokens", "cached_tokens", "output_tokens"}``, with ``is_estimated`` if it is no count of
+            the provider
+        :param tools: names of the tools that the answer called
+        """
+        self.ensure_one()
+        counts = {name: max(0, usage.get(name) or 0) for name in COUNTS}
+        row = {
+            **counts,
+            **self._amounts(self.config_id, self.model, self.date, self.company_id, counts),
+            "state": "settled",
+            "is_estimated": bool(usage.get("is_estimated")),
+            "tool_names": ", ".join(dict.fromkeys(tools)) or None,
+        }
+        self._close(row)
+
+    def _give_up(self):
+        """Leave a request as it was estimated, as its end is not known."""
+        for cost in self:
+            cost._close({"state": "settled"})
+
+    def _close(self, row):
+        before = self.company_amount
+        values = SQL(", ").join(
+            SQL("%s = %s", SQL.identifier(name), value) for name, value in row.items()
+        )
+        self.env.flush_all()
+        written = self.env.execute_query(
+            SQL(
+                "UPDATE woow_paas_platform_cost SET %s WHERE id = %s AND state = 'reserved' RETURNING id",
+                values,
+                self.id,
+            )
+        )
+        self.invalidate_recordset()
+        if written:
+            self._changed(before)
+
+    def _changed(self, before):
+        """Called once for each change, in its transaction: the place where budgets count.
+
+        :param before: the company's amount until now, None of a row that is new
+        """
+
+    # ------------------------------------------------------------ what a row holds
+
+    def _of_key(self, key):
+        return self.search([("key", "=", key)], limit=1)
+
+    @api.model
+    def _vals_of_turn(self, turn):
+        """Owner, assistant and service of a turn's requests."""
+        return {
+            "user_id": turn.user_id.id,
+            "assistant_id": turn.assistant_id.id,
+            "version_id": turn.version_id.id,
+            "cloud_service_id": turn.cloud_service_id.id,
+            "company_id": (turn.companies or [turn.user_id.company_id.id])[0],
+        }
+
+    def _company_of(self, vals):
+        """The company that pays."""
+        user = self.env["res.users"].browse(vals.get("user_id"))
+        company = self.env["res.company"].browse(vals.get("company_id")).exists()
+        provider = self.env["ai.config"].browse(vals.get("config_id"))
+        return company or user.company_id or provider.company_id or self.env.company
+
+    @api.model
+    def _amounts(self, provider, model_name, moment, company, usage):
+        """Amount of a request in the price's and the company's currency; none without a price.
+
+        :param usage: ``{"input_tokens", "cached_tokens", "output_tokens"}``
+        """
+        day = moment.date()
+        price, currency_id = self.env["woow_paas_platform.price"]._of_request(
+            provider, model_name or "", day
+        )
+        if price is None:
+            none = Decimal(0)
+            return {
+                "amount": none,
+                "currency_id": None,
+                "company_amount": none,
+                "has_no_price": True,
+            }
+        amount = prices.amount(price, usage)
+        return {
+            "amount": amount,
+            "currency_id": currency_id,
+            "company_amount": self._in_currency_of(company, amount, currency_id, day),
+            "has_no_price": False,
+        }
+
+    def _in_currency_of(self, company, amount, currency_id, day):
+        Currency = self.env["res.currency"]
+        if currency_id == company.currency_id.id:
+            return amount
+        currency = Currency.browse(currency_id)
+        rate = Currency._get_conversion_rate(currency, company.currency_id, company, day)
+        return (amount * Decimal(repr(rate))).quantize(prices.PLACES, ROUND_HALF_EVEN)

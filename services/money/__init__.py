@@ -1,0 +1,1 @@
+"""Money: prices of models, and amounts of requests."""
