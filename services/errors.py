@@ -34,6 +34,7 @@
     ├── FileError               a file that a person attached is not taken
     │   ├── FileEncrypted  FileWithoutText  FileUnreadable  FileTooComplex  UnsupportedFile
     │   └── ReaderBusy          other files are being read: safe to retry
+    ├── BudgetExhausted         a budget is used up; retrying does not help before its next period
     ├── LeaseLost               another runner owns the turn: write nothing more
     └── TurnGone                the turn was deleted while it ran
 
@@ -447,6 +448,13 @@ class UnsupportedFile(FileError):
 class ReaderBusy(FileError):
     code = "reader_busy"
     default_message = _lt("Other files are being read right now. Try again in a moment.")
+
+
+class BudgetExhausted(EngineError):
+    """Its sentence names the budget, its amount and when it starts again."""
+
+    code = "budget_exhausted"
+    default_message = _lt("The budget is used up.")
 
 
 class LeaseLost(EngineError):

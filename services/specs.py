@@ -298,6 +298,18 @@ class GivenCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """State of the budgets of a question.
+
+    :ivar warning: sentence for its user about the one of which least is left; empty while there is enough
+    :ivar is_saving: the fallback provider is to answer
+    """
+
+    warning: str = ""
+    is_saving: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
@@ -324,6 +336,7 @@ class TurnRequest:
     unsupported_sign: str = ""
     closing: ClosingCall | None = None
     given: GivenCall | None = None
+    spending: Spending = Spending()
     key: str = field(default="", repr=False)  # the turn's among all databases; nobody can guess it
 
 

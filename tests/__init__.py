@@ -11,6 +11,7 @@ from . import test_attack
 from . import test_attack_servers
 from . import test_attack_wire
 from . import test_audit
+from . import test_budgets
 from . import test_call_identity
 from . import test_away
 from . import test_call_preview

@@ -82,6 +82,8 @@ RIGHTS = {
     "rating": (OWN_OR_ADMIN, ADMIN, NOBODY, NOBODY),
     "price": (ADMIN, ADMIN, ADMIN, ADMIN),
     "cost": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "budget": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "budget_period": (ADMIN, NOBODY, NOBODY, NOBODY),
     "run": (INTERNAL, NOBODY, NOBODY, NOBODY),  # the internal user's own
     "mail_address": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "webhook": (ADMIN, ADMIN, ADMIN, ADMIN),
@@ -262,6 +264,7 @@ class TestPermissionsOnRecords(People, AiCase):
                 "mail_address", assistant_id=cls.assistant.id, alias_name="ask.me"
             ),
             **cls._webhooks(),
+            **cls._budgets(),
             **cls._tests(),
             "default_prompt": cls._make(
                 "default_prompt",
@@ -294,6 +297,13 @@ class TestPermissionsOnRecords(People, AiCase):
             **cls._reviews(),
             **cls._recall(),
         }
+
+    @classmethod
+    def _budgets(cls):
+        budget = cls._make("budget", name="All", limit=10)
+        now = fields.Datetime.now()
+        period = cls._make("budget_period", budget_id=budget.id, starts_at=now, ends_at=now)
+        return {"budget": budget, "budget_period": period}
 
     @classmethod
     def _webhooks(cls):

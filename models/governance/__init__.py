@@ -4,3 +4,5 @@ from . import tool_call_report
 from . import overview
 from . import audit_entry
 from . import audit_checkpoint
+from . import budget_period
+from . import budget

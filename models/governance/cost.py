@@ -119,6 +119,12 @@ class Cost(models.Model):
         help="The provider has not told how many tokens it counted, for instance as the answer was stopped.",
     )
 
+    budget_holds = fields.Json(
+        readonly=True,
+        groups=fields.NO_ACCESS,
+        help="What is reserved in budgets, by the ID of the budget's period.",
+    )
+
     _key_unique = models.UniqueIndex("(key)", "There can be only one cost of a request.")
     _reserved = models.Index("(date) WHERE state = 'reserved'")
 
@@ -218,7 +224,13 @@ class Cost(models.Model):
         """Called once for each change, in its transaction: the place where budgets count.
 
         :param before: the company's amount until now, None of a row that is new
+        :raises BudgetExhausted: a new one is refused
         """
+        budget = self.env["woow_paas_platform.budget"]
+        if before is None:
+            budget._hold(self)
+        else:
+            budget._count(self)
 
     # ------------------------------------------------------------ what a row holds
 

@@ -25,7 +25,7 @@ ARROWS = {
     "services.mail": "services",
     "services.versions": "services",
     "services.audit": "",
-    "services.money": "",
+    "services.money": "services",
     "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
@@ -82,7 +82,7 @@ LATER = {
     "approval": "mcp assistant",
     "tenancy": "mcp assistant recall",
     "mcp": "assistant recall turn governance",
-    "assistant": "turn automation",
+    "assistant": "turn automation governance",
 }
 # models ask the process through the port in tools/host.py
 FLOORS = ("services", "tools", "models", "runtime", "wizards", "controllers")

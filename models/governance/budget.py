@@ -1,0 +1,340 @@
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from markupsafe import escape
+from odoo import api, fields, models
+from odoo.addons.base.models.res_partner import _tz_get
+from odoo.exceptions import UserError, ValidationError
+from odoo.tools import ormcache
+
+from ...services.errors import BudgetExhausted
+from ...services.money import budgets
+from ...tools import sentences
+
+PERIOD = "woow_paas_platform.budget_period"
+PLACES = Decimal("1e-9")  # of what is counted
+TARGETS = {  # scope -> field of the budget
+    "company": "company_id",
+    "workspace": "workspace_id",
+    "service": "cloud_service_id",
+    "user": "user_id",
+    "assistant": "assistant_id",
+    "each_user": "company_id",
+}
+FIXED = frozenset({"scope", "measure", "unit", "time_zone", *TARGETS.values()})
+
+
+class Budget(models.Model):
+    """Budget: how much may be spent in a period, by whom.
+
+    `_hold` reserves before a request, in the transaction that writes its cost, `_count` puts the real amount in its
+    place. Requests without a budget cost no statement here."""
+
+    _name = "woow_paas_platform.budget"
+    _description = "Budget"
+    _inherit = ["mail.thread", "woow_paas_platform.filter.mixin"]
+    _order = "scope, name, id"
+
+    name = fields.Char(required=True, tracking=True)
+    active = fields.Boolean(default=True, tracking=True)
+    scope = fields.Selection(
+        [
+            ("company", "Company"),
+            ("workspace", "Workspace"),
+            ("service", "Cloud service"),
+            ("user", "One user"),
+            ("each_user", "Each user of the company"),
+            ("assistant", "Assistant"),
+        ],
+        "Limits",
+        required=True,
+        default="company",
+    )
+    company_id = fields.Many2one(
+        "res.company",
+        required=True,
+        default=lambda self: self.env.company,
+        ondelete="cascade",
+        index=True,
+        help="The amount is in its currency.",
+    )
+    workspace_id = fields.Many2one(
+        "woow_paas_platform.workspace", ondelete="cascade", index="btree_not_null"
+    )
+    cloud_service_id = fields.Many2one(
+        "woow_paas_platform.cloud_service", ondelete="cascade", index="btree_not_null"
+    )
+    user_id = fields.Many2one("res.users", ondelete="cascade", index="btree_not_null")
+    assistant_id = fields.Many2one("ai.assistant", ondelete="cascade", index="btree_not_null")
+    measure = fields.Selection(
+        [("amount", "Amount"), ("tokens", "Tokens")], "Counts", required=True, default="amount"
+    )
+    currency_id = fields.Many2one(related="company_id.currency_id")
+    limit = fields.Float(digits=(16, 2), required=True, tracking=True)
+    unit = fields.Selection(
+        [("day", "Day"), ("week", "Week"), ("month", "Month")],
+        "Per",
+        required=True,
+        default="month",
+        help="A day begins at midnight in the time zone, a week on Monday.",
+    )
+    time_zone = fields.Selection(
+        _tz_get,
+        compute="_compute_time_zone",
+        store=True,
+        readonly=False,
+        precompute=True,
+        required=True,
+    )
+    is_hard = fields.Boolean(
+        "Refuse Beyond",
+        default=True,
+        tracking=True,
+        help="Assistants stop answering when the budget is used up. Without this, its owner is only told.",
+    )
+    is_saving = fields.Boolean(
+        "Fallback From 90 %",
+        tracking=True,
+        help="From 90 % on, the fallback provider of an assistant answers, if it has one.",
+    )
+    owner_id = fields.Many2one(
+        "res.users",
+        default=lambda self: self.env.user,
+        ondelete="set null",
+        index="btree_not_null",
+        tracking=True,
+        help="Is told when 75, 90 and 100 % are used.",
+    )
+    period_ids = fields.One2many(PERIOD, "budget_id", "Periods", readonly=True)
+    spent = fields.Float(compute="_compute_current", digits=(16, 2))
+    left = fields.Float(compute="_compute_current", digits=(16, 2))
+    percent = fields.Integer("Used (%)", compute="_compute_current")
+    next_start = fields.Datetime("Starts Again", compute="_compute_current")
+
+    _limit_positive = models.Constraint('CHECK ("limit" > 0)', "A budget must be more than 0.")
+
+    @api.model
+    def _fields_to_filter(self):
+        return {"name", "scope", "company_id", "workspace_id", "cloud_service_id", "user_id"} | {
+            "assistant_id",
+            "measure",
+            "unit",
+            "is_hard",
+            "is_saving",
+            "owner_id",
+            "active",
+        }
+
+    @api.depends("company_id", "workspace_id", "cloud_service_id")
+    def _compute_time_zone(self):
+        for budget in self:
+            workspace = budget.workspace_id or budget.cloud_service_id.workspace_id
+            zone = workspace.owner_id.tz or budget.company_id.partner_id.tz
+            budget.time_zone = budget.time_zone or zone or self.env.user.tz or "UTC"
+
+    @api.depends("limit", "unit", "time_zone")
+    def _compute_current(self):
+        now = fields.Datetime.now()
+        for budget in self:
+            start, stop = budgets.period_of(now, budget.unit or "month", budget.time_zone or "UTC")
+            found = budget.period_ids.filtered(lambda row, start=start: row.starts_at == start)
+            # Of a budget for each user the one who has used most.
+            budget.spent = max(found.mapped("spent"), default=0)
+            budget.left = max(0, budget.limit - budget.spent)
+            budget.percent = min(100, int(budget.spent * 100 / budget.limit)) if budget.limit else 0
+            budget.next_start = stop
+
+    @api.constrains("scope", *TARGETS.values())
+    def _check_target(self):
+        for budget in self:
+            if not budget[TARGETS[budget.scope]]:
+                raise ValidationError(self.env._("Choose what the budget limits."))
+
+    # ------------------------------------------------------------ rules, kept in memory
+
+    @api.model_create_multi
+    def create(self, vals_list):
+        created = super().create([self._of_scope(vals) for vals in vals_list])
+        self._forget_rules()
+        return created
+
+    def _of_scope(self, vals):
+        """The values without targets that the scope does not have."""
+        kept = TARGETS[vals.get("scope") or "company"]
+        return {
+            name: False if name in TARGETS.values() and name not in (kept, "company_id") else value
+            for name, value in vals.items()
+        }
+
+    def write(self, vals):
+        if changed := FIXED & vals.keys():
+            for budget in self:
+                now = budget._convert_to_write({name: budget[name] for name in changed})
+                if any((now[name] or False) != (vals[name] or False) for name in changed):
+                    raise UserError(
+                        self.env._(
+                            "A budget keeps what it limits and counts. Archive it and make another one."
+                        )
+                    )
+        result = super().write(vals)
+        self._forget_rules()
+        return result
+
+    def unlink(self):
+        result = super().unlink()
+        self._forget_rules()
+        return result
+
+    def _forget_rules(self):
+        self.env.registry.clear_cache()
+
+    @api.model
+    @ormcache()
+    def _rules(self):
+        """``{(scope, id of its target): (services.money.budgets.Rule,)}`` of all budgets in use."""
+        # sudo: budget - read to decide, by whoever asks an assistant
+        found = {}
+        for budget in self.sudo().search([("active", "=", True)], order="id"):
+            key = budget.scope, budget[TARGETS[budget.scope]].id
+            rule = budgets.Rule(
+                id=budget.id,
+                name=budget.name,
+                limit=Decimal(str(budget.limit)),
+                unit=budget.unit,
+                tz=budget.time_zone,
+                currency=budget.currency_id.name if budget.measure == "amount" else "",
+                is_hard=budget.is_hard,
+                is_saving=budget.is_saving,
+            )
+            found[key] = (*found.get(key, ()), rule)
+        return found
+
+    @api.model
+    def _rules_of(self, payer):
+        """Budgets that count a request, in the order in which their rows are locked.
+
+        :param payer: ``{"company_id", "workspace_id", "cloud_service_id", "user_id", "assistant_id"}``, ids
+        :return: ``[(rule, user_id or None)]``
+        """
+        if not (rules := self._rules()):
+            return []
+        found = [
+            (rule, payer.get("user_id") if scope == "each_user" else None)
+            for scope, name in TARGETS.items()
+            if payer.get(name) and (scope != "each_user" or payer.get("user_id"))
+            for rule in rules.get((scope, payer[name]), ())
+        ]
+        return sorted(found, key=lambda pair: pair[0].id)
+
+    # ------------------------------------------------------------ a request
+
+    @api.model
+    def _hold(self, cost):
+        """Reserve a request in all its budgets, or in none.
+
+        :param cost: row that was just reserved
+        :raises BudgetExhausted: a hard one has nothing left
+        """
+        held = {}
+        for rule, user_id in self._rules_of(self._payer(cost)):
+            share = self._share(rule.currency, cost)
+            period_id = self.env[PERIOD]._hold(rule, user_id, cost.date, share)
+            if period_id is None:
+                raise self._exhausted(rule, cost.date)
+            held[str(period_id)] = str(share)
+        if held:
+            cost.budget_holds = held
+            cost.flush_recordset(["budget_holds"])
+
+    @api.model
+    def _count(self, cost):
+        """Count a request that has ended in the budgets in which it was reserved."""
+        for key, held in sorted((cost.budget_holds or {}).items(), key=lambda pair: int(pair[0])):
+            period = self.env[PERIOD].browse(int(key)).exists()
+            if period:
+                currency = (
+                    period.budget_id.measure == "amount" and period.budget_id.currency_id.name
+                )
+                share = self._share(currency or "", cost)
+                self.env[PERIOD]._count(period.id, Decimal(held), share)
+
+    def _payer(self, cost):
+        return {name: cost[name].id for name in TARGETS.values()}
+
+    def _share(self, currency, cost):
+        """Part that a request has in a budget: its tokens, or its amount in the budget's currency.
+
+        :param currency: ISO code, empty of tokens
+        """
+        if not currency:
+            return Decimal(cost.input_tokens + cost.output_tokens)
+        own = cost.company_id.currency_id
+        amount = Decimal(repr(cost.company_amount))
+        if currency == own.name:
+            return amount.quantize(PLACES, ROUND_HALF_EVEN)
+        Currency = self.env["res.currency"].with_context(active_test=False)
+        wanted = Currency.search([("name", "=", currency)], limit=1)
+        rate = Currency._get_conversion_rate(own, wanted, cost.company_id, cost.date.date())
+        return (amount * Decimal(repr(rate))).quantize(PLACES, ROUND_HALF_EVEN)
+
+    def _exhausted(self, rule, moment):
+        _start, stop = budgets.period_of(moment, rule.unit, rule.tz)
+        return BudgetExhausted(budgets.used_up(rule, stop))
+
+    # ------------------------------------------------------------ people
+
+    @api.model
+    def _states_of(self, payer):
+        """``[(rule, used, stop)]`` of the budgets of a request, in this moment; nothing is reserved.
+
+        :param payer: as of `_rules_of`
+        """
+        if not (rules := self._rules_of(payer)):
+            return []
+        now = fields.Datetime.now()
+        found = []
+        for rule, user_id in rules:
+            start, stop = budgets.period_of(now, rule.unit, rule.tz)
+            domain = [
+                ("budget_id", "=", rule.id),
+                ("user_id", "=", user_id or False),
+                ("starts_at", "=", start),
+            ]
+            # sudo: budget_period - read to decide, and for whom it limits
+            row = self.env[PERIOD].sudo().search(domain, limit=1)
+            found.append((rule, Decimal(str(row.spent)) + Decimal(str(row.reserved)), stop))
+        return found
+
+    @api.model
+    def _left_of_budget(self, payer):
+        """
+        :param payer: as of `_rules_of`
+        :return: `services.specs.Spending`
+        :raises BudgetExhausted: a request would be refused now
+        """
+        states = self._states_of(payer)
+        for rule, used, stop in states:
+            if rule.is_hard and used >= rule.limit:
+                raise BudgetExhausted(budgets.used_up(rule, stop))
+        return budgets.spending(states)
+
+    def _tell_owner(self, level, period):
+        """Write to the owner that a level is reached."""
+        # sudo: budget - the system tells its owner, whoever's request it was
+        budget = self.sudo()
+        owner = budget.owner_id
+        if not owner.active:
+            return
+        env = budget.with_context(lang=owner.lang).env
+        rule = next(
+            rule for rules in self._rules().values() for rule in rules if rule.id == self.id
+        )
+        if level == 100 and rule.is_hard:
+            sentence = sentences.translated(env, budgets.used_up(rule, period.ends_at))
+        else:
+            used = Decimal(str(period.spent))
+            sentence = sentences.translated(env, budgets.nearly(rule, used, period.ends_at))
+        subject = env._("Budget “%(name)s”: %(percent)s %% used", name=budget.name, percent=level)
+        owner._woow_ai_mail(subject, escape(sentence), budget._path())
+
+    def _path(self):
+        return f"/odoo/{self._name}/{self.id}"

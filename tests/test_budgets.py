@@ -1,0 +1,293 @@
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from unittest.mock import patch
+
+from odoo.exceptions import UserError, ValidationError
+from odoo.modules.registry import DummyRLock, Registry
+from odoo.tests import tagged
+from odoo.tools import mute_logger
+from psycopg2 import IntegrityError
+
+from ..services.errors import BudgetExhausted
+from ..tools import db
+from .race_data import RaceCase
+from .test_costs import CostCase
+
+MILLION = 1_000_000
+
+
+class BudgetCase(CostCase):
+    """A model whose input costs 2 a million; nothing else costs anything."""
+
+    @classmethod
+    def _make_data(cls):
+        super()._make_data()
+        cls._price(output_price=0, cached_price=2)
+        cls.Budget = cls.env["woow_paas_platform.budget"]
+        cls.number = 0
+
+    @classmethod
+    def _budget(cls, limit, scope="company", **values):
+        values = {"owner_id": cls.admin.id, "time_zone": "UTC"} | values
+        return cls.Budget.create({"name": "All", "scope": scope, "limit": limit} | values)
+
+    def _spend(self, amount=0.0, **values):
+        """A request that is expected to cost this, and has not ended."""
+        type(self).number += 1
+        values = {
+            "company_id": self.env.company.id,
+            "user_id": self.member.id,
+            "assistant_id": self.assistant.id,
+            "input_tokens": int(amount * MILLION / 2),
+            "date": datetime(2026, 11, 28, 12),
+        } | values
+        return self._request(f"b{self.number}", **values)
+
+    def _end(self, cost, amount):
+        cost._settle({"input_tokens": int(amount * MILLION / 2)})
+
+    def _period(self, budget):
+        period = budget.period_ids
+        period.invalidate_recordset()
+        return period and (period[0].spent, period[0].reserved)
+
+
+@tagged("post_install", "-at_install")
+class TestBudgets(BudgetCase):
+    def test_a_request_is_reserved_then_counted(self):
+        budget = self._budget(10)
+        cost = self._spend(4)
+        self.assertEqual(self._period(budget), (0, 4))
+        self._end(cost, 3)
+        self.assertEqual(self._period(budget), (3, 0))
+        cost._settle({"input_tokens": MILLION})
+        cost._give_up()
+        self.assertEqual(self._period(budget), (3, 0), "once")
+
+    def test_a_request_of_which_nobody_hears_counts_as_estimated(self):
+        budget = self._budget(10)
+        self._spend(4)._give_up()
+        self.assertEqual(self._period(budget), (4, 0))
+
+    def test_one_request_may_overshoot_then_none_is_made(self):
+        budget = self._budget(10)
+        self._end(self._spend(1), 9.5)
+        last = self._spend(1)
+        with (
+            self.assertRaisesRegex(
+                BudgetExhausted, r"“All” of 10.00 USD a month is used up.* 2026-12-01 00:00 \(UTC\)"
+            ) as refused,
+            self.env.cr.savepoint(),
+        ):
+            self._spend(0.1)
+        self.assertEqual(refused.exception.code, "budget_exhausted")
+        self._end(last, 1)
+        self.assertEqual(self._period(budget), (10.5, 0))
+
+    def test_a_refused_request_reserves_in_no_budget(self):
+        first, second = self._budget(10), self._budget(1, "user", user_id=self.member.id)
+        self._end(self._spend(1), 1)
+        with self.assertRaises(BudgetExhausted), self.env.cr.savepoint():
+            self._spend(1)
+        self.assertEqual(self._period(first), (1, 0))
+        self.assertEqual(self._period(second), (1, 0))
+
+    def test_each_scope_counts_its_own(self):
+        scopes = {
+            "workspace": {"workspace_id": self.workspace.id},
+            "service": {"cloud_service_id": self.service.id},
+            "user": {"user_id": self.member.id},
+            "assistant": {"assistant_id": self.assistant.id},
+            "company": {},
+        }
+        made = {scope: self._budget(9, scope, **target) for scope, target in scopes.items()}
+        self._spend(1)
+        self._spend(2, user_id=self.owner.id, cloud_service_id=self.service.id)
+        self._spend(4, assistant_id=False)
+        seen = {scope: self._period(budget)[1] for scope, budget in made.items()}
+        expected = {"workspace": 2, "service": 2, "user": 5, "assistant": 3, "company": 7}
+        self.assertEqual(seen, expected)
+
+    def test_a_budget_for_each_user_stops_one_of_them(self):
+        budget = self._budget(3, "each_user")
+        self._end(self._spend(1), 3)
+        self._end(self._spend(1, user_id=self.owner.id), 1)
+        with self.assertRaises(BudgetExhausted), self.env.cr.savepoint():
+            self._spend(1)
+        self._spend(1, user_id=self.owner.id)
+        self.assertEqual(sorted(budget.period_ids.mapped("spent")), [1, 3])
+
+    def test_tokens_are_counted(self):
+        budget = self._budget(1000, measure="tokens")
+        self._spend(0, input_tokens=400, output_limit=100)._settle({"output_tokens": 1000})
+        with self.assertRaisesRegex(BudgetExhausted, "1,000 tokens"), self.env.cr.savepoint():
+            self._spend(0)
+        self.assertEqual(self._period(budget), (1000, 0))
+
+    def test_the_next_period_begins_with_nothing_spent(self):
+        budget = self._budget(5, unit="day", time_zone="Asia/Taipei")
+        self._end(self._spend(5), 5)
+        with self.assertRaises(BudgetExhausted), self.env.cr.savepoint():
+            self._spend(1, date=datetime(2026, 11, 28, 15, 59))
+        late = self._spend(1, date=datetime(2026, 11, 28, 16))
+        self._end(late, 2)
+        self.assertEqual(budget.period_ids.mapped("spent"), [2, 5])
+
+    def test_a_soft_budget_only_tells(self):
+        budget = self._budget(1, is_hard=False)
+        self._end(self._spend(1), 5)
+        self._spend(1)
+        self.assertEqual(budget.period_ids.told, 100)
+
+    def test_its_owner_hears_once_of_each_level(self):
+        self._budget(100)
+        told = []
+
+        def tell(_user, subject, _sentence, _path):
+            told.append(subject)
+
+        with patch.object(type(self.env["res.users"]), "_woow_ai_mail", tell):
+            for amount in (74, 1, 1, 20, 5):
+                self._end(self._spend(), amount)
+        self.assertEqual(
+            told,
+            [f"Budget “All”: {level} % used" for level in (75, 90, 100)],
+        )
+
+    def test_the_mail_says_what_is_used_and_until_when(self):
+        self._budget(10)
+        self._end(self._spend(0), 8)
+        mail = self.env["mail.message"].search(
+            [("partner_ids", "=", self.admin.partner_id.id)], limit=1
+        )
+        self.assertEqual(mail.subject, "Budget “All”: 75 % used")
+        self.assertIn("80 % of the budget “All” is used.", mail.body)
+
+    def test_an_archived_or_raised_budget_counts_at_once(self):
+        budget = self._budget(1)
+        self._end(self._spend(1), 1)
+        with self.assertRaises(BudgetExhausted), self.env.cr.savepoint():
+            self._spend(1)
+        budget.limit = 2
+        self._end(self._spend(1), 1)
+        with self.assertRaises(BudgetExhausted), self.env.cr.savepoint():
+            self._spend(1)
+        budget.active = False
+        self._spend(1)
+
+    def test_a_deleted_budget_leaves_requests_that_run_alone(self):
+        budget = self._budget(1)
+        cost = self._spend(1)
+        budget.unlink()
+        self._end(cost, 1)
+        self.assertEqual(cost.state, "settled")
+
+    def test_another_currency_is_converted(self):
+        euro = self.env.ref("base.EUR")
+        euro.active = True
+        self.env["res.currency.rate"].create(
+            {
+                "name": "2026-11-01",
+                "rate": 0.5,
+                "currency_id": euro.id,
+                "company_id": self.env.company.id,
+            }
+        )
+        company = self.env["res.company"].create({"name": "Branch", "currency_id": euro.id})
+        budget = self._budget(5, "assistant", assistant_id=self.assistant.id, company_id=company.id)
+        self._end(self._spend(2), 2)
+        self.assertEqual(self._period(budget), (1, 0))
+
+    def test_without_a_budget_nothing_is_asked(self):
+        self.Budget._rules()
+        cost = self._spend(1)
+        with self.assertQueryCount(0):
+            self.Budget._hold(cost)
+            self.Budget._count(cost)
+
+    def test_bad_budgets_are_refused(self):
+        with self.assertRaises(ValidationError):
+            self._budget(1, "workspace")
+        with self.assertRaises(IntegrityError), mute_logger("odoo.sql_db"), self.env.cr.savepoint():
+            self._budget(0)
+        budget = self._budget(1)
+        for values in ({"unit": "day"}, {"measure": "tokens"}, {"time_zone": "Asia/Taipei"}):
+            with self.assertRaises(UserError):
+                budget.write(values)
+        budget.write({"unit": "month", "limit": 7})
+        other = self._budget(1, "user", user_id=self.member.id, workspace_id=self.workspace.id)
+        self.assertFalse(other.workspace_id, "what the scope does not have")
+
+
+@tagged("post_install", "-at_install")
+class TestBudgetsAtOnce(RaceCase):
+    """Fifty requests over as many connections, for budgets of which ten fit into each."""
+
+    @classmethod
+    def _make(cls, env):
+        super()._make(env)
+        company = env.company.id
+        budgets = env["woow_paas_platform.budget"].create(
+            [
+                {"name": name, "measure": "tokens", "time_zone": "UTC", **target, "limit": limit}
+                for name, target, limit in (
+                    ("A", {"scope": "user", "user_id": cls.uid}, 10_000),
+                    ("B", {"scope": "assistant", "assistant_id": cls.assistant_id}, 20_000),
+                )
+            ]
+        )
+        cls.company_id, cls.budget_ids = company, budgets.ids
+        cls.made[:0] = budgets
+
+    @classmethod
+    def _unmake(cls):
+        with cls._transaction() as env:
+            env["woow_paas_platform.cost"].search([("user_id", "=", cls.uid)]).unlink()
+        super()._unmake()
+
+    def _reserve(self, number):
+        def work(env):
+            return (
+                env["woow_paas_platform.cost"]
+                ._reserve(
+                    {
+                        "key": f"race{number}",
+                        "kind": "embedding",
+                        "config_id": False,
+                        "model": "m",
+                        "user_id": self.uid,
+                        "assistant_id": self.assistant_id,
+                        "company_id": self.company_id,
+                        "input_tokens": 1000,
+                    }
+                )
+                .id
+            )
+
+        try:
+            return db.transaction(self.dbname, work)
+        except BudgetExhausted:
+            return None
+
+    def test_fifty_at_once_spend_nothing_twice(self):
+        self.patch(Registry, "_lock", DummyRLock())  # Odoo's runner holds it
+        with ThreadPoolExecutor(50) as pool:
+            made = list(filter(None, pool.map(self._reserve, range(50))))
+        self.assertEqual(len(made), 10)
+        with ThreadPoolExecutor(10) as pool:
+            list(pool.map(self._settle, made))
+        with self._transaction() as env:
+            periods = env["woow_paas_platform.budget_period"].search(
+                [("budget_id", "in", self.budget_ids)]
+            )
+            self.assertEqual(
+                [(row.spent, row.reserved) for row in periods], [(12_000, 0), (12_000, 0)]
+            )
+
+    def _settle(self, cost_id):
+        db.transaction(
+            self.dbname,
+            lambda env: (
+                env["woow_paas_platform.cost"].browse(cost_id)._settle({"input_tokens": 1200})
+            ),
+        )
