@@ -36,6 +36,8 @@ class AiReplyController(http.Controller):
         tools = request.env["woow_paas_platform.mcp_tool"]
         service = visible_service(values["cloud_service_id"])
         assistant._check_answers_about(service)
+        # sudo: ai.assistant - budgets of the caller, read to decide
+        assistant.sudo()._left_of_budget(request.env.user, service, request.env.company.id)
         if values["includeMCPTools"]:
             tools = assistant._tools_for_caller(request.env.user, service)
         turn = _request(assistant, reply.question(message, context, results), tools)

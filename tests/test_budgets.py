@@ -8,8 +8,10 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
+from ..runtime.turns.store import OdooStore
 from ..services.errors import BudgetExhausted
 from ..tools import db
+from .common import AiHttpCase
 from .race_data import RaceCase
 from .test_costs import CostCase
 
@@ -291,3 +293,80 @@ class TestBudgetsAtOnce(RaceCase):
                 env["woow_paas_platform.cost"].browse(cost_id)._settle({"input_tokens": 1200})
             ),
         )
+
+
+@tagged("post_install", "-at_install")
+class TestBudgetsAtEntrances(AiHttpCase):
+    """Nobody is asked a question for which nothing is left: HTTP 402, and the sentence."""
+
+    def setUp(self):
+        super().setUp()
+        self.budget = self.env["woow_paas_platform.budget"].create(
+            {
+                "name": "Mine",
+                "scope": "user",
+                "user_id": self.member.id,
+                "limit": 100,
+                "time_zone": "UTC",
+            }
+            | {"measure": "tokens"}
+        )
+        self._sign_in(self.member)
+
+    def _use(self, tokens):
+        vals = {
+            "key": f"use{tokens}",
+            "kind": "answer",
+            "model": "m",
+            "config_id": self.provider.id,
+        }
+        cost = self.env["woow_paas_platform.cost"]._reserve(
+            {**vals, "user_id": self.member.id, "company_id": self.env.company.id}
+        )
+        cost._settle({"output_tokens": tokens})
+        self.env.flush_all()
+
+    def _assert_used_up(self, answer):
+        self.assertEqual(answer[0], 402, answer)
+        self.assertEqual(answer[1]["error"]["code"], "budget_exhausted")
+        self.assertIn("“Mine” of 100 tokens a month is used up", answer[1]["error"]["message"])
+
+    def test_every_entrance_refuses_with_the_same_sentence(self):
+        turn = self._ask(self.member)
+        self._use(100)
+        channel = turn.channel_id.id
+        turn.sudo()._request_stop()
+        path = f"/api/ai/conversations/{channel}/messages"
+        self._assert_used_up(self._call("POST", path, {"content": "Hi", "client_token": "a"}))
+        self._assert_used_up(self._call("POST", f"/api/ai/turns/{turn.id}/retry", {}))
+        self._assert_used_up(self._call("POST", "/api/ai-reply", {"aiMessage": "Hi"}))
+        headers = {"Authorization": f"Bearer {self._client_key(self.member)}"}
+        body = {
+            "model": f"assistant-{self.assistant.id}",
+            "messages": [{"role": "user", "content": "Hi"}],
+        }
+        self._assert_used_up(self._call("POST", "/v1/chat/completions", body, headers))
+        conversation = self._call("GET", f"/api/ai/conversations/{channel}")
+        self.assertEqual(conversation[0], 200, "history stays")
+
+    def test_a_turn_that_waits_in_line_fails_with_it(self):
+        turn = self._ask(self.member).sudo()
+        self._use(100)
+        store = OdooStore(self.env.cr.dbname)
+        (claim,) = store.claim("one", 1, 15.0)
+        with self.assertRaises(BudgetExhausted) as refused:
+            store.load(claim)
+        self.assertEqual(refused.exception.code, "budget_exhausted")
+        turn.transcript = {"started": True}
+        self.env.flush_all()
+        self.assertFalse(store.load(claim).request.spending.warning, "what was decided goes on")
+
+    def test_the_end_is_told_before_it_comes(self):
+        self.budget.is_saving = True
+        self._ask(self.member)
+        self._use(90)
+        store = OdooStore(self.env.cr.dbname)
+        (claim,) = store.claim("one", 1, 15.0)
+        spending = store.load(claim).request.spending
+        self.assertIn("90 % of the budget “Mine” is used.", spending.warning)
+        self.assertTrue(spending.is_saving)

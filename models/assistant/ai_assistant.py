@@ -685,6 +685,22 @@ class AiAssistant(models.Model):
         idle = self.filtered(is_idle)
         return (self - idle) | idle
 
+    def _left_of_budget(self, person, service, company_id):
+        """See whether there is something left to spend for a question.
+
+        :param company_id: id of the company that pays
+        :return: `services.specs.Spending`
+        :raises BudgetExhausted: nothing is left
+        """
+        payer = {
+            "user_id": person.id,
+            "assistant_id": self.id,
+            "cloud_service_id": service.id,
+            "workspace_id": service.workspace_id.id,
+            "company_id": company_id,
+        }
+        return self.env["woow_paas_platform.budget"]._left_of_budget(payer)
+
     def _refusal_to(self, person, service=None):
         """:return: a sentence where the person may not chat about the service with the assistant, else ``""``"""
         # sudo: ai.assistant - a switch; who may read what is asked with the person's rights

@@ -500,6 +500,8 @@ class AiTurn(models.Model):
         )
         if is_from_discuss:
             channel._show_typing(turn.assistant_id, True)
+        if not is_from_discuss and not question.is_unattended:  # there the turn tells it
+            turn._left_of_budget()
         turn._append_events([events.state("queued")])
         notify.queued(self.env.cr, turn.id)
         if is_from_discuss:
@@ -584,6 +586,7 @@ class AiTurn(models.Model):
                 "transcript": old._transcript_for_retry(),
             }
         )
+        turn._left_of_budget()
         replayed = old._events_for_retry(turn.transcript)
         turn._append_events([events.state("queued"), *replayed])
         notify.queued(self.env.cr, turn.id)

@@ -13,7 +13,7 @@ from ...services.records import catalog
 from ...services.records import mentions as record_mentions
 from ...services.render import markdown
 from ...services.sentence import _lt
-from ...services.specs import Compaction, Context, GivenCall, Limits, TurnRequest
+from ...services.specs import Compaction, Context, GivenCall, Limits, Spending, TurnRequest
 from ...services.turn import names, read_result
 from ...tools import host, limits, sentences
 from ...tools.refusals import Unsupported
@@ -117,6 +117,7 @@ class AiTurn(models.Model):
     def _request_of_question(self, said):
         """The request without the conversation before the question."""
         assistant = self.assistant_id
+        spending = Spending() if self.transcript else self._left_of_budget()
         if self.version_id != assistant.version_id:  # published since the turn was claimed
             self.version_id = assistant.version_id
         tools = self._tools()
@@ -156,7 +157,20 @@ class AiTurn(models.Model):
             unsupported_sign=self._unsupported_sign(),
             closing=self._closing_call(),
             given=self._given_call(),
+            spending=spending,
             key=self._key(),
+        )
+
+    def _left_of_budget(self):
+        """
+        :return: `services.specs.Spending`
+        :raises BudgetExhausted: nothing is left for the question
+        """
+        if self.given_call:  # asks no model
+            return Spending()
+        company_ids = self.companies or self.user_id.company_id.ids
+        return self.assistant_id._left_of_budget(
+            self.user_id, self.cloud_service_id, company_ids[0]
         )
 
     def _given_call(self):

@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from ...models.base.ir_http import LANGUAGE_HEADER, CrossSite
 from ...services.errors import (
+    BudgetExhausted,
     ConfigError,
     EngineError,
     FileError,
@@ -52,6 +53,7 @@ STATUS = {
 }  # any other refusal is 422
 
 ENGINE_STATUS = (
+    (BudgetExhausted, 402),
     (UnsupportedFile, 415),
     (ReaderBusy, 503),
     ((FileError, ConfigError, LlmSwitchedOff), 422),

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from odoo.http import Response
 
+from ...services.errors import BudgetExhausted
 from ...services.openai_api import answer as wire
 from ...tools.sentences import Reader
 from .. import process
@@ -24,6 +25,7 @@ from .slots import LONGEST, at_most
 
 _logger = logging.getLogger(__name__)
 
+STATUS = {"timeout": 504, "busy": 503, BudgetExhausted.code: 402}
 STOPPED = "The answer took too long and was stopped."
 STILL_RUNS = "The answer takes longer. Ask for it again by its id."
 LOOK = 1.0  # s after which it is looked again whether the client is there
@@ -187,7 +189,7 @@ class Completion(Response):
         if not (found := self._error or self._reply.error):
             return None
         code, sentence = found
-        return ApiError({"timeout": 504, "busy": 503}.get(code, 502), code, sentence)
+        return ApiError(STATUS.get(code, 502), code, sentence)
 
     def _status_of(self, error: ApiError) -> int:
         return error.code

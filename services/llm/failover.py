@@ -66,6 +66,14 @@ def next_spec(spec: LlmSpec, error: LlmError, answer: Answer) -> LlmSpec | None:
     return spec.fallback if is_silent and isinstance(error, DOWN) else None
 
 
+def saving_spec(spec: LlmSpec, *, is_saving: bool) -> LlmSpec:
+    """The endpoint to ask first: the fallback where a budget is nearly used up.
+
+    :param is_saving: see `services.specs.Spending`
+    """
+    return spec.fallback if is_saving and spec.fallback else spec
+
+
 def spec_of(first: LlmSpec, llm_id: int) -> LlmSpec:
     """The endpoint with this id, or the first one where it is no longer its fallback."""
     return first.fallback if first.fallback and first.fallback.id == llm_id else first

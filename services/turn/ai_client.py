@@ -96,6 +96,7 @@ class _Turn(Calling, Checking, SummingUp):
         self._begin()
         if self.request.given:
             return await self._make(self.request.given)
+        self._save_money()
         self.model = await self._open_model(self.llm)
         if ended := await self._compact():
             return ended
@@ -164,6 +165,8 @@ class _Turn(Calling, Checking, SummingUp):
                 servers=self.tools.server_states(),
             )
         )
+        if warning := self.request.spending.warning:
+            self._notice("budget_low", warning)
         if self.tools.lookup and len(self.request.history) == 1:
             self._notice("tools_looked_up", _looked_up(self.tools.count, self.tools.lookup.servers))
         left_out = {}

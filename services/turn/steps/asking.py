@@ -12,6 +12,7 @@ from ...specs import LlmSpec
 from .step import Step
 
 ANOTHER_ANSWERS = _lt("The language model did not answer, so another one does.")
+SAVING = _lt("Another language model answers, as the budget is nearly used up.")
 SUM_UP = (
     "You have used all rounds of tool calls. Do not call tools any more. "
     "Answer the user now with what you have found and say plainly what is missing."
@@ -45,14 +46,23 @@ class Asking(Step):
             self.llm, once, received=received, is_over=is_over, on_fault=self._fall_back
         )
 
+    def _save_money(self) -> None:
+        """Go on with the endpoint that a budget asks for, from the first step on."""
+        instead = failover.saving_spec(self.llm, is_saving=self.request.spending.is_saving)
+        if instead is not self.llm:
+            self._go_over_to(instead, SAVING)
+
+    def _go_over_to(self, instead: LlmSpec, why: str) -> None:
+        self.progress.llm, self.progress.found_protocol = instead.id, ""
+        self.llm, self.host = instead, dialect.host_of(instead.base_url)
+        self._notice("provider_fallback", why)
+
     async def _fall_back(self, _llm: LlmSpec, error: LlmError, instead: LlmSpec | None) -> None:
         """Put it on disk before the other one is asked: whoever takes the turn up goes on there."""
         if instead is None:  # the turn ends with it
             return
         self.progress.llm_faults.append(failover.fault(self.llm, error))
-        self.progress.llm, self.progress.found_protocol = instead.id, ""
-        self.llm, self.host = instead, dialect.host_of(instead.base_url)
-        self._notice("provider_fallback", ANOTHER_ANSWERS)
+        self._go_over_to(instead, ANOTHER_ANSWERS)
         await self.journal.save_step(self.progress)
         self.model = await self._open_model(instead)
 
