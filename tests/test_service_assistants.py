@@ -451,6 +451,7 @@ class TestServiceAssistants(Owned, AiHttpCase):
         ends = {
             "the switch": lambda: parameters.set_param(SWITCH, False),
             "the provider": lambda: self.provider.write({"is_for_owners": False}),
+            "an archived provider": lambda: self.provider.write({"active": False}),
             "the service": lambda: self.service.write({"active": False}),
             "its own switch": lambda: self.owned.write({"active": False}),
         }

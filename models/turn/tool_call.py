@@ -1836,9 +1836,8 @@ def _reads_all(user, told):
                 return False
             if one.get("kind") == "note" and not user._is_internal():
                 return False
-            if (
-                "recipients" in one and "model" not in one
-            ):  # a message, of whose record nothing is known
+            # a message, of whose record nothing is known
+            if "recipients" in one and "model" not in one:
                 return False
     return True
 
