@@ -48,11 +48,12 @@ export class AssistantCard extends Component {
     }
 
     get parts() {
-        return [
-            { name: "form", label: _t("Edit"), icon: "fa-pencil", isChange: true },
+        const parts = [
             { name: "versions", label: _t("Versions"), icon: "fa-code-fork" },
             { name: "ratings", label: _t("Ratings"), icon: "fa-thumbs-o-up" },
         ];
+        const edit = { name: "form", label: _t("Edit"), icon: "fa-pencil" };
+        return this.props.assistant.lock ? parts : [edit, ...parts];
     }
 
     get ratings() {
@@ -75,10 +76,6 @@ export class AssistantCard extends Component {
 
     show(name) {
         this.state.shown = this.state.shown === name ? "" : name;
-    }
-
-    get isFixed() {
-        return this.state.isBusy || Boolean(this.props.assistant.lock);
     }
 
     switchAssistant(ev) {
