@@ -78,6 +78,7 @@
         "views/tool_call_report_views.xml",
         "views/ai_chat_action.xml",
         "views/overview_views.xml",
+        "views/personal_data_views.xml",
         "views/discuss_channel_views.xml",
         "views/res_config_settings_views.xml",
         "views/approval_views.xml",

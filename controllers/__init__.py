@@ -13,6 +13,7 @@ from . import mcp_control
 from . import oauth
 from . import oauth_server
 from . import openai_api
+from . import people
 from . import portal
 from . import portal_services
 from . import prompts_resources

@@ -67,6 +67,7 @@ from . import test_page_language
 from . import test_permissions
 from . import test_permissions_of_routes
 from . import test_person_rules
+from . import test_personal_data
 from . import test_poisons
 from . import test_pool_timeout
 from . import test_portal_pages

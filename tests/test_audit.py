@@ -19,6 +19,7 @@ from .common import AiCase
 ENTRY = "woow_paas_platform.audit_entry"
 CHECKPOINT = "woow_paas_platform.audit_checkpoint"
 PERSON = "woow_paas_platform.audit_person"
+PERSONAL_DATA = "woow_paas_platform.personal_data"
 SECRET = "sk-never-in-the-log"
 
 
@@ -165,6 +166,8 @@ class TestActs(AuditCase):
             "signed_in": lambda: self.sign_in._keep({"access_token": SECRET}),
             "signed_out": other.unlink,
             "ran_as": self.run._record_ran_as,
+            "data_exported": lambda: self.env[PERSONAL_DATA]._request("export", self.member),
+            "data_erased": lambda: self.env[PERSONAL_DATA]._request("erasure", self.member),
             "audit_exported": lambda: self.Log.search([]).export_data(["act"]),
         }
 

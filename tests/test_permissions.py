@@ -99,6 +99,8 @@ RIGHTS = {
     "person_rule": (ADMIN, ADMIN, ADMIN, ADMIN),
     "own_rule": (ADMIN, ADMIN, ADMIN, ADMIN),  # the member's is used over a route only
     "record_access": (ADMIN, ADMIN, ADMIN, ADMIN),
+    "personal_data": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
+    "personal_data_dialog": (NOBODY, NOBODY, NOBODY, NOBODY),
     "sum": (ADMIN, NOBODY, NOBODY, NOBODY),
     "report": (ADMIN, NOBODY, NOBODY, NOBODY),
     "network": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
@@ -291,6 +293,8 @@ class TestPermissionsOnRecords(People, AiCase):
             "sum": cls._make(
                 "tool_call_sum", key="k", day=fields.Date.today(), tool_name="forecast", calls=1
             ),
+            "personal_data": cls._make("personal_data", kind="export", user_id=cls.member.id),
+            "personal_data_dialog": cls._make("personal_data_dialog", user_id=cls.member.id),
             "report": cls._model("tool_call_report"),
             **cls._audit(),
             **cls._control(),

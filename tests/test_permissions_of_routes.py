@@ -257,6 +257,7 @@ ROUTES = [
             "/my/services/page/1",
         )
     ),
+    ("GET", "/my/ai/data/file", None, {}, "/my/ai/data"),  # nothing is prepared
     ("GET", "/my/ai/{conversation}", None, {"in": OWN}, "/my/ai"),
     ("GET", SERVICE, None, {"in": SEERS}, "/my/services"),
     (
@@ -307,6 +308,7 @@ ELSEWHERE = {
     "/mcp/<string:gateway>": "test_gateways",
     "/metrics": "test_metrics",
     "/my/ai/decisions/<string:token>": "test_deciders",
+    "/my/ai/data": "test_personal_data",
     "/my/ai/runs/<int:run_id>/retry": "test_portal_pages",
     "/my/ai/runs/<int:run_id>/stop": "test_portal_pages",
     "/my/ai/sign-ins/forget": "test_sign_in",

@@ -3,7 +3,7 @@ from odoo.tests import tagged
 
 from .common import AiHttpCase
 
-SETTINGS = ("/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins")
+SETTINGS = ("/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins", "/my/ai/data")
 
 
 @tagged("post_install", "-at_install")

@@ -1,2 +1,2 @@
 from . import action_try, call_preview, configuration_transfer, definition_review, lock
-from . import template_import
+from . import personal_data_dialog, template_import

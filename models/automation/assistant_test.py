@@ -125,6 +125,14 @@ class AssistantTest(models.Model):
         copy=False,
         index="btree_not_null",
     )
+    asked_by_id = fields.Many2one(
+        "res.users",
+        readonly=True,
+        ondelete="cascade",
+        copy=True,
+        index="btree_not_null",
+        help="User whose questions the test holds, also after the conversation is deleted.",
+    )
     uses_records = fields.Boolean(compute="_compute_uses_records", store=True)
     result_ids = fields.One2many(
         "woow_paas_platform.assistant_test_result", "test_id", "Results", readonly=True
@@ -325,6 +333,7 @@ class AssistantTest(models.Model):
                     for name in list(dict.fromkeys(row["tool"] for row in rows))[:5]
                 ],
                 "turn_id": turn.id,
+                "asked_by_id": turn.user_id.id,
             }
         )
 

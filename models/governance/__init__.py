@@ -6,3 +6,4 @@ from . import audit_entry
 from . import audit_checkpoint
 from . import budget_period
 from . import budget
+from . import personal_data

@@ -35,6 +35,8 @@ ACTS = [
     ("signed_in", "Signed in to a server"),
     ("signed_out", "Signed out of a server"),
     ("ran_as", "Ran with another user's rights"),
+    ("data_exported", "Personal data exported"),
+    ("data_erased", "Personal data erased"),
     ("audit_exported", "Audit log exported"),
 ]
 SHARED = 20  # ids of one list in the codes; longer ones are told by their number and digest

@@ -133,22 +133,3 @@ class ToolCallSum(models.Model):
             self.env[CALLS].invalidate_model()
             self.invalidate_model()
         return count
-
-
-class ResUsers(models.Model):
-    _inherit = "res.users"
-
-    def write(self, vals):
-        """The answers of a person who is archived end."""
-        result = super().write(vals)
-        if vals.get("active") is False:
-            self.env["woow_paas_platform.ai_turn"]._stop_all_of(self)
-        return result
-
-    def unlink(self):
-        """A person's calls and sign-ins go with the person; the number of calls stays, without a name."""
-        self.env["woow_paas_platform.tool_call_sum"]._fold(SQL("user_id = ANY(%s)", self.ids))
-        # sudo: mcp_sign_in - who may delete a person signs that person out everywhere
-        SignIn = self.env["woow_paas_platform.mcp_sign_in"].sudo()
-        SignIn.search([("user_id", "in", self.ids)]).unlink()
-        return super().unlink()

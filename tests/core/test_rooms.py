@@ -26,6 +26,7 @@ ARROWS = {
     "services.versions": "services",
     "services.audit": "",
     "services.money": "services",
+    "services.personal_data": "services",
     "services.approval": "services",
     "services.oauth": "services services.net",
     "services.catalog": "services services.net",
@@ -73,7 +74,7 @@ FEATURES = {
     "turn": "mixins base approval tenancy mcp assistant recall",
     "conversation": "base mcp assistant turn",
     "automation": "mixins base assistant turn",
-    "governance": "mixins tenancy mcp assistant turn",
+    "governance": "mixins base tenancy mcp assistant turn",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {

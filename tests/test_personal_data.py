@@ -1,0 +1,372 @@
+"""People's data: the inventory of columns, its export and its erasure."""
+
+import base64
+import io
+import json
+import logging
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+from odoo import fields
+from odoo.exceptions import AccessError, UserError
+from odoo.tests import new_test_user, tagged
+
+from ..models.turn.question import Question
+from ..services.personal_data import INVENTORY, KEEP, reviewed
+from ..tools.refusals import Refusal
+from .common import AiCase, AiHttpCase, TurnByHandCase
+
+ADDON = "woow_paas_platform"
+MARK = "Zebrafink"
+DATA = f"{ADDON}.personal_data"
+BY_ODOO = {"create_uid", "write_uid"}  # of each table; ids without words
+WORDS = {"char", "text", "html", "json", "binary"}
+
+
+def _is_ours(model, field):
+    return model._name.startswith(("ai.", f"{ADDON}.")) or field.name.startswith("woow_")
+
+
+@tagged("post_install", "-at_install")
+class TestInventory(AiCase):
+    def _columns(self):
+        for name in self.env.registry:
+            model = self.env[name]
+            if model._abstract or model._transient:  # Odoo deletes dialogs within hours
+                continue
+            for field in model._fields.values():
+                is_kept = field.store and field.name not in BY_ODOO and not field.related
+                # what Odoo's own mixins keep of activities and messages is Odoo's
+                is_of_addon = ADDON in (field._modules or (ADDON,))
+                if is_kept and is_of_addon and _is_ours(model, field):
+                    yield model, field
+
+    def test_each_column_with_a_person_or_words_is_in_the_inventory(self):
+        known = reviewed()
+        missing = [
+            f"{model._name}.{field.name}"
+            for model, field in self._columns()
+            if field.comodel_name in ("res.users", "res.partner") or field.type in WORDS
+            if field.name not in known.get(model._name, ())
+        ]
+        self.assertFalse(
+            missing, "Say in services/personal_data/inventory.py what becomes of these."
+        )
+
+    def test_the_inventory_names_what_there_is(self):
+        for entry in INVENTORY:
+            model = self.env[entry.model_name]
+            for name in (*entry.people, *entry.words):
+                with self.subTest(model=entry.model, column=name):
+                    self.assertTrue(model._fields[name].store)
+            for name in entry.people:
+                self.assertEqual(
+                    model._fields[name].comodel_name,
+                    "res.partner" if name == "partner_id" else "res.users",
+                )
+            if entry.of:
+                self.assertIn(entry.of, entry.people)
+
+
+@tagged("post_install", "-at_install")
+class TestErasure(TurnByHandCase):
+    """A person who has typed the same word everywhere, and is forgotten."""
+
+    def setUp(self):
+        super().setUp()
+        self.lines = []
+        handler = logging.Handler()
+        handler.emit = lambda record: self.lines.append(record.getMessage())
+        root = logging.getLogger()
+        root.addHandler(handler)
+        self.addCleanup(root.removeHandler, handler)
+
+    def _type_everywhere(self):
+        env, member = self.env, self.member
+        self._stop()
+        file = base64.b64encode(f"{MARK} in a file".encode()).decode()
+        self._sign_in(member)
+        status, chat = self._call(
+            "POST",
+            "/api/ai/conversations",
+            {"assistant_id": self.assistant.id, "name": f"{MARK} title"},
+        )
+        self.assertEqual(status, 201)
+        path = f"/api/ai/conversations/{chat['id']}"
+        _status, kept = self._call(
+            "POST", f"{path}/attachments", {"name": f"{MARK}.txt", "data": file}
+        )
+        self._call("POST", f"{path}/attachments", {"name": f"{MARK}-unsent.txt", "data": file})
+        self._upload(f"{MARK}-anywhere.txt", f"{MARK} anywhere".encode())
+        status, asked = self._call(
+            "POST",
+            f"{path}/messages",
+            {"content": f"{MARK} question", "attachment_ids": [kept["id"]]},
+        )
+        self.assertEqual(status, 202)
+        self._call(
+            "POST",
+            "/api/mcp/servers",
+            {"name": "mine", "description": f"{MARK} note", "url": "http://127.0.0.1:9/mcp"},
+        )
+        turn = env[f"{ADDON}.ai_turn"].browse(asked["turn_id"])
+        self.turn, self.claim = turn, None
+        self._begin((self.forecast, {"city": MARK}))
+        call = turn.call_ids
+        call.write(
+            {"llm_text": f"{MARK} result", "result": {"text": MARK}, "approval_reason": MARK}
+        )
+        env[f"{ADDON}.call_question"].create({"call_id": call.id, "kind": "form", "message": MARK})
+        turn.write({"state": "done", "ended_at": fields.Datetime.now(), "lease_owner": False})
+        turn._append_events([{"type": "text_delta", "text": MARK}])
+        rating = {
+            "turn_id": turn.id,
+            "user_id": member.id,
+            "value": "bad",
+            "text": MARK,
+            "is_shared": True,
+        }
+        env[f"{ADDON}.answer_rating"].create(rating)
+        plain = self._ask(member, f"{MARK} without files").sudo()
+        plain.write({"state": "done", "ended_at": fields.Datetime.now()})
+        env[f"{ADDON}.answer_rating"].create({**rating, "turn_id": plain.id})
+        Test = env[f"{ADDON}.assistant_test"].with_user(self.admin)
+        test = Test._add_turn(plain.with_user(self.admin))
+        self.assertIn(MARK, test.questions)
+        plain.channel_id.unlink()  # the test stays, and is found all the same
+        env[f"{ADDON}.delivered_prompt"]._keep(member.id, "weather", [MARK])
+        env[f"{ADDON}.tool_call"].create(
+            {
+                "user_id": member.id,
+                "call_id": "direct",
+                "tool_name": "forecast",
+                "arguments": {"city": MARK},
+            }
+        )
+        env[f"{ADDON}.ai_run"].create(
+            {"user_id": member.id, "event": MARK, "mail_from": MARK, "mail": {"question": MARK}}
+        )
+        member._woow_ai_mail(MARK, MARK, f"/my/ai/{chat['id']}")
+        env[f"{ADDON}.mcp_tool_review"].create(
+            {
+                "tool_name": "forecast",
+                "server_id": self.server.id,
+                "user_id": member.id,
+                "user_name": MARK,
+                "decision": "accepted",
+            }
+        )
+        theirs = self._ask(self.stranger).sudo()
+        decided = env[f"{ADDON}.tool_call"].create(
+            {
+                "turn_id": theirs.id,
+                "call_id": "theirs",
+                "tool_name": "forecast",
+                "decided_by_id": member.id,
+                "decision_reason": f"{MARK} “no”",
+                "llm_text": f"Denied: {MARK} “no”",
+            }
+        )
+        theirs.transcript = {"messages": [{"text": f"Denied: {MARK} “no”"}]}
+        theirs._append_events([{"type": "decided", "reason": f"{MARK} “no”"}])
+        channel = self._channel(member, self.stranger)
+        said = channel.message_post(body=f"{MARK} mention", author_id=member.partner_id.id)
+        question = Question(f"{MARK} mention", message=said)
+        env[f"{ADDON}.ai_turn"].with_user(member)._start(
+            channel.with_user(member), question, assistant=self.assistant
+        )
+        env.flush_all()
+        return turn, test, decided
+
+    def _hits(self):
+        """Tables of the database in which the word stands, and files of the file store."""
+        self.env.flush_all()
+        self.env.cr.execute(
+            "SELECT table_name FROM information_schema.tables"
+            " WHERE table_schema = 'public' AND table_type = 'BASE TABLE'"
+            " AND table_name ~ '^(woow_|ai_|discuss_|mail_|ir_attachment)'"
+        )
+        found = []
+        for (table,) in self.env.cr.fetchall():
+            self.env.cr.execute(
+                f'SELECT count(*) FROM "{table}" t WHERE t::text ILIKE %s', [f"%{MARK}%"]
+            )
+            if count := self.env.cr.fetchone()[0]:
+                found.append((table, count))
+        return found
+
+    def test_nothing_of_a_person_is_left(self):
+        turn, test, decided = self._type_everywhere()
+        files = [
+            Path(self.env["ir.attachment"]._full_path(name))
+            for name in self.env["ir.attachment"]
+            .search([("name", "ilike", MARK), ("res_field", "=", False)])
+            .mapped("store_fname")
+            if name
+        ]
+        self.assertGreater(len(self._hits()), 10)
+        preview = self.env[DATA]._preview(self.member)
+        self.assertEqual({one["fate"] for one in preview}, {"cascade", "anonymise"})
+        self.assertEqual(len(self._hits()), len(self._hits()), "a preview changes nothing")
+        folded = self.env[f"{ADDON}.tool_call_sum"].search_count([])
+        self.env[DATA]._erase(self.member)
+        self.assertEqual(self._hits(), [])
+        self.assertFalse((turn | decided.turn_id).exists() - decided.turn_id)
+        self.assertFalse(test.exists())
+        self.assertTrue(decided.exists() and not decided.decided_by_id)
+        self.assertGreaterEqual(self.env[f"{ADDON}.tool_call_sum"].search_count([]), folded)
+        self.assertFalse([line for line in self.lines if MARK in line])
+        self.env["ir.attachment"]._gc_file_store_unsafe()
+        self.assertFalse([str(path) for path in files if path.exists()])
+        self.assertTrue(self.member.exists(), "the user itself is Odoo's")
+        self.assertEqual(self.env[DATA]._erase(self.member), 0, "a second erasure finds nothing")
+        left = {one["fate"] for one in self.env[DATA]._preview(self.member)}
+        self.assertLessEqual(left, {KEEP})
+
+    def test_others_keep_theirs(self):
+        theirs = self._ask(self.stranger, f"{MARK} of the stranger").sudo()
+        self.env[DATA]._erase(self.member)
+        self.assertEqual(theirs.exists().prompt, f"{MARK} of the stranger")
+
+    def test_who_deletes_the_user_erases(self):
+        person = new_test_user(self.env, "ai_gone", groups="base.group_portal")
+        turn = self._ask(person, MARK).sudo()
+        person.unlink()  # as Odoo's privacy look-up does
+        self.assertFalse(turn.exists())
+        self.assertEqual(self._hits(), [])
+
+    def test_an_answer_is_stopped_first_and_a_lost_process_is_followed_by_another_try(self):
+        request = (
+            self.env[DATA]
+            .with_user(self.env.ref("base.user_admin"))
+            ._request("erasure", self.member)
+        )
+        self._begin((self.forecast, {}))
+        with patch.object(self.env.cr, "commit"):
+            self.assertFalse(request._carry_out())
+            self.assertTrue(self.turn.stop_requested)
+            self.assertEqual(request.state, "queued")
+            self.turn.write({"state": "stopped", "ended_at": fields.Datetime.now()})
+            with (
+                patch.object(type(request), "_erase_mails", side_effect=MemoryError),
+                patch.object(self.env.cr, "rollback"),
+                self.assertLogs("odoo.addons.woow_paas_platform", "ERROR"),
+            ):
+                request._carry_out()
+            self.assertEqual((request.state, request.tries), ("queued", 1))
+            with patch.object(type(self.env["ir.attachment"]), "_gc_file_store"):
+                self.assertTrue(request._carry_out())
+        self.assertEqual(request.state, "done")
+        self.assertFalse(self.turn.exists())
+
+    def test_only_administrators_of_odoo_erase_and_no_user_of_the_system(self):
+        for user in (self.admin, self.member, self.internal, self.stranger):
+            with self.subTest(user=user.login), self.assertRaises(AccessError):
+                self.env[DATA].with_user(user)._request("erasure", self.member)
+        root = self.env[DATA].with_user(self.env.ref("base.user_admin"))
+        for name in ("base.public_user", "base.user_root"):
+            with self.assertRaises(Refusal):
+                root._request("erasure", self.env.ref(name))
+        dialog = self.env.ref("base.user_admin")
+        opened = self.member.with_user(dialog).action_woow_personal_data()
+        wizard = self.env[opened["res_model"]].with_user(dialog).browse(opened["res_id"])
+        self.assertIn("<table", wizard.preview)
+        wizard.confirmation = "somebody else"
+        with self.assertRaises(UserError):
+            wizard.action_erase()
+        wizard.confirmation = self.member.login
+        wizard.action_erase()
+        self.assertEqual(self.env[DATA].search([]).user_id, self.member)
+
+
+@tagged("post_install", "-at_install")
+class TestExport(AiHttpCase):
+    def _carry_out(self):
+        with (
+            patch.object(self.env.cr, "commit"),
+            patch.object(type(self.env["ir.cron"]), "_commit_progress", lambda *_, **__: 1.0),
+        ):
+            self.env[DATA]._cron_carry_out()
+
+    def _zip(self, path="/my/ai/data/file"):
+        answer = self.url_open(path)
+        self.assertEqual(answer.headers["Content-Type"], "application/zip")
+        return zipfile.ZipFile(io.BytesIO(answer.content))
+
+    def _say_something(self):
+        chat = self._conversation(self.member)
+        chat.sudo().name = "../Wetter 天氣"
+        file = chat.sudo()._keep_files(
+            [{"name": "../a.txt", "mimetype": "text/plain", "data": base64.b64encode(b"words")}]
+        )
+        turn = self._ask(self.member, "Will it rain?", channel=chat).sudo()
+        answer = chat.sudo()._post_answer(self.assistant, "<p>It <b>will</b>.</p>")
+        turn.write(
+            {"answer_message_id": answer.id, "state": "done", "ended_at": fields.Datetime.now()}
+        )
+        self.env[f"{ADDON}.server_credential"]._keep(self.server, self.member, "sk-member-secret")
+        self._ask(self.stranger, "Words of the stranger")
+        return chat, file
+
+    def test_a_person_prepares_and_downloads_the_own_data(self):
+        chat, file = self._say_something()
+        self._sign_in(self.member)
+        page = self.url_open("/my/ai/data").text
+        self.assertIn("Prepare my data", page)
+        token = page.partition('name="csrf_token" value="')[2].partition('"')[0]
+        self.assertIn("being prepared", self.url_open("/my/ai/data", {"csrf_token": token}).text)
+        self._carry_out()
+        self.assertIn("/my/ai/data/file", self.url_open("/my/ai/data").text)
+        archive = self._zip()
+        names = archive.namelist()
+        self.assertFalse([name for name in names if name.startswith(("/", ".")) or "../" in name])
+        folder = f"conversations/{chat.id} Wetter 天氣"
+        self.assertEqual(archive.read(f"{folder}/files/{file.id} a.txt"), b"words")
+        self.assertIn("It **will**.", archive.read(f"{folder}/conversation.md").decode())
+        (turn,) = json.loads(archive.read(f"{folder}/turns.json"))
+        self.assertEqual(turn["question"], "Will it rain?")
+        whole = b"".join(archive.read(name) for name in names).decode()
+        for secret in ("sk-member-secret", "secret-of-a-test", "Words of the stranger"):
+            self.assertNotIn(secret, whole)
+        for other in (self.stranger, self.admin):
+            self._sign_in(other)
+            for path in ("/my/ai/data/file", f"/my/ai/data/file?user_id={self.member.id}"):
+                self.assertIn("does not exist any more", self.url_open(path).text)
+        self._sign_in(self.member)
+        self.env[DATA].search([]).expires_at = fields.Datetime.now() - timedelta(seconds=1)
+        self.env.flush_all()
+        self.assertIn("does not exist any more", self.url_open("/my/ai/data/file?user_id=x").text)
+        self.env[DATA]._gc_expired()
+        self.assertFalse(self.env["ir.attachment"].search([("res_model", "=", DATA)]))
+
+    def test_a_large_export_fills_no_memory(self):
+        chat, _file = self._say_something()
+        rows = [
+            {
+                "channel_id": chat.id,
+                "user_id": self.member.id,
+                "prompt": "x" * 500,
+                "state": "done",
+                "ended_at": fields.Datetime.now(),
+            }
+            for _ in range(1_000)
+        ]
+        self.env[f"{ADDON}.ai_turn"].create(rows)
+        self.env.flush_all()
+        request = self.env[DATA].with_user(self.member)._request("export", self.member)
+        again = self.env[DATA].with_user(self.member)._request("export", self.member)
+        self.assertEqual(again, request, "one at a time")
+        read = []
+        search = type(self.env[f"{ADDON}.ai_turn"]).search
+
+        def counted(model, *args, **kwargs):
+            found = search(model, *args, **kwargs)
+            read.append(len(found))
+            return found
+
+        with patch.object(type(self.env[f"{ADDON}.ai_turn"]), "search", counted):
+            self._carry_out()
+        self.assertEqual(request.state, "done")
+        self.assertIn(100, read)
