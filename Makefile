@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-grounding bench-records bench-browser bench-injection bench-gateway bench-runs bench-leads bench-fleet bench-assistants package deployment compatibility clean
+.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-grounding bench-records bench-browser bench-injection bench-gateway bench-runs bench-leads bench-fleet bench-assistants bench-audit package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -106,6 +106,10 @@ bench-leads:  ## Count how often the demo's model follows the demo's rule for ne
 bench-assistants:  ## Count how many of their tests the demo's assistants pass, and a worse version: ARGS='sales -v' for one
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.assistants $(ARGS)
+
+bench-audit:  ## Count commits of 16 clients with and without the audit log: ARGS=10 for seconds of each
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.audit $(ARGS)
 
 bench-fleet:  ## Measure 200 tenants on one PostgreSQL behind PgBouncer: ARGS=claims for one part
 	@$(DEV) setup

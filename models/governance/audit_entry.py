@@ -46,7 +46,8 @@ PEOPLE = ("res.users", "res.partner")  # whose ids are never told
 # transaction extends it meanwhile, and this one sees all of it: neither a lock nor another try is needed.
 HEAD = """
     SELECT shard, entry.seq, entry.fingerprint,
-           (SELECT fingerprint FROM woow_paas_platform_audit_checkpoint ORDER BY number DESC LIMIT 1)
+           (SELECT fingerprint FROM woow_paas_platform_audit_checkpoint ORDER BY number DESC LIMIT 1),
+           (SELECT pseudonym FROM woow_paas_platform_audit_person WHERE user_id = %s ORDER BY id LIMIT 1)
       FROM (SELECT to_hex(trunc(extract(epoch FROM backend_start))::bigint) || '.' || to_hex(pid) AS shard
               FROM pg_stat_get_activity(pg_backend_pid())) session
       LEFT JOIN LATERAL (
@@ -71,7 +72,6 @@ class AuditEntry(models.Model):
     _description = "Audit Entry"
     _inherit = ["woow_paas_platform.append_only.mixin"]
     _order = "id desc"
-    _rec_name = "act"
     _log_access = False
 
     day = fields.Date(required=True, readonly=True, help="Day of the chain, in UTC.")
@@ -84,7 +84,7 @@ class AuditEntry(models.Model):
     model = fields.Char(readonly=True)
     res_id = fields.Integer("Record ID", readonly=True, aggregator=None)
     person = fields.Char("Pseudonym", required=True, readonly=True, index=True)
-    codes = fields.Text("Details", required=True, readonly=True)
+    codes = fields.Char("Details", required=True, readonly=True)
     previous = fields.Char("Fingerprint Before", readonly=True)
     fingerprint = fields.Char(required=True, readonly=True)
 
@@ -116,19 +116,18 @@ class AuditEntry(models.Model):
         is_alone = records._abstract or records._name == self._name
         if not is_alone and not records:
             return
-        # sudo: audit_person - pseudonyms; the rows of the log go past everybody's rights
-        People = self.env[PERSON].sudo()
         now = fields.Datetime.now()
         common = {
             "day": fields.Date.to_string(now.date()),
             "at": fields.Datetime.to_string(now),
             "act": act,
             "model": "" if is_alone else records._name,
-            "person": People._pseudonym(self.env.uid),
             "codes": chain.canonical({name: self._code(value) for name, value in codes.items()}),
         }
-        self.env.cr.execute(HEAD, [common["day"]])
-        shard, seq, last, origin = self.env.cr.fetchone()
+        self.env.cr.execute(HEAD, [self.env.uid, common["day"]])
+        shard, seq, last, origin, person = self.env.cr.fetchone()
+        # sudo: audit_person - pseudonyms
+        common["person"] = person or self.env[PERSON].sudo()._pseudonym(self.env.uid)
         entries = [
             {**common, "shard": shard, "res_id": res_id}
             for res_id in ([0] if is_alone else records.ids)
@@ -163,6 +162,13 @@ class AuditEntry(models.Model):
         """Exporting is an act, too."""
         self.env["woow_paas_platform.audit.mixin"]._record_act("audit_exported", entries=len(self))
         return super().export_data(fields_to_export)
+
+    @api.depends("act")
+    @api.depends_context("lang")
+    def _compute_display_name(self):
+        labels = dict(self._fields["act"]._description_selection(self.env))
+        for entry in self:
+            entry.display_name = labels.get(entry.act, entry.act)
 
     @api.depends("person")
     def _compute_user_id(self):

@@ -21,6 +21,7 @@ class ActionType(models.Model):
 
     _name = "woow_paas_platform.action_type"
     _description = "Action Type"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _order = "network_id, sequence, name, id"
 
     name = fields.Char(required=True, translate=True)

@@ -11,6 +11,7 @@ class CloudService(models.Model):
 
     _name = "woow_paas_platform.cloud_service"
     _description = "Cloud Service"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _order = "name, id"
 
     name = fields.Char(required=True)

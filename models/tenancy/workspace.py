@@ -13,7 +13,7 @@ class Workspace(models.Model):
 
     _name = "woow_paas_platform.workspace"
     _description = "Workspace"
-    _inherit = ["woow_paas_platform.readonly.mixin"]
+    _inherit = ["woow_paas_platform.readonly.mixin", "woow_paas_platform.audited.mixin"]
     _order = "name, id"
 
     name = fields.Char(required=True)
