@@ -205,6 +205,17 @@ class TestActs(AuditCase):
         self.assertNotIn("Sales", entry.codes)
         self.assertFalse(self._made(lambda: gateway.write({"active": False}), "changed"))
 
+    def test_what_is_configured_is_audited(self):
+        audited = self.env["woow_paas_platform.audited.mixin"]
+        found = {
+            name.removeprefix("woow_paas_platform.")
+            for name in audited._inherit_children
+            if not self.env[name]._abstract
+        }
+        known = {"approval_rule", "budget", "gateway", "ir.actions.server", "mail_address"}
+        known |= {"person_rule", "record_access", "tool_grant", "workspace_access"}
+        self.assertLessEqual(known, found)
+
     def test_members_and_their_rights_are_told_by_pseudonym(self):
         access = self.workspace.access_ids[0]
         [entry] = self._made(access.unlink, "deleted")

@@ -31,7 +31,11 @@ class Budget(models.Model):
 
     _name = "woow_paas_platform.budget"
     _description = "Budget"
-    _inherit = ["mail.thread", "woow_paas_platform.filter.mixin"]
+    _inherit = [
+        "mail.thread",
+        "woow_paas_platform.filter.mixin",
+        "woow_paas_platform.audited.mixin",
+    ]
     _order = "scope, name, id"
 
     name = fields.Char(required=True, tracking=True)
