@@ -90,6 +90,7 @@
         "views/oauth_templates.xml",
         "views/portal_templates.xml",
         "views/portal_service_templates.xml",
+        "views/portal_usage_templates.xml",
     ],
     "oca_data_manual": ["data/prices.csv"],  # read by data/price.xml
     "demo": ["demo/demo.xml"],

@@ -10,6 +10,7 @@ from . import health
 from . import mcp_servers
 from . import mcp_checks
 from . import mcp_control
+from . import money
 from . import oauth
 from . import oauth_server
 from . import openai_api

@@ -240,6 +240,14 @@ OPERATIONS = {
     ("post", f"{TURN}/stop"): ("Stop it", "", 200, "Stopped", ()),
     ("post", f"{TURN}/retry"): ("Answer the question once more", "", 202, "Accepted", ()),
     ("post", f"{TURN}/show"): ("Show another version of a question", "", 200, "Conversation", ()),
+    ("get", f"{AI}/usage"): ("The caller's budgets and use of this month", "", 200, "Usage", ()),
+    ("get", f"{AI}/workspaces/{{workspace_id}}/usage"): (
+        "What a workspace has used, by service and assistant",
+        "",
+        200,
+        "WorkspaceUsage",
+        ("from", "to", "format"),
+    ),
     ("get", f"{AI}/decisions"): (
         "Decisions that wait for the caller, the newest first",
         "",
@@ -335,7 +343,17 @@ OPERATIONS = {
     ),
 }
 FORMS = {"UploadForm"}  # bodies that are sent as multipart/form-data
-WORDS = {"q", "scope", "ids", "call", "call_id", "decision_id"}  # parameters that are no numbers
+WORDS = {
+    "q",
+    "scope",
+    "ids",
+    "from",
+    "to",
+    "format",
+    "call",
+    "call_id",
+    "decision_id",
+}  # parameters that are no numbers
 
 
 def _content(name):

@@ -37,6 +37,7 @@ def ref(name):
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+USED = {"requests": INT, "input_tokens": INT, "output_tokens": INT, "amount": NUMBER}
 TRANSPORT = _one_of("auto", "streamable_http", "sse")
 ENV_TYPE = _one_of("preinstalled", "dynamic_injected", "custom_image")
 TRUST = _one_of("none", "annotations", "full")
@@ -808,6 +809,52 @@ SCHEMAS = {
                     }
                 )
             )
+        }
+    ),
+    "Usage": _object(
+        {
+            "budgets": _list(
+                _object(
+                    {
+                        "id": INT,
+                        "name": TEXT,
+                        "scope": _one_of(
+                            "company", "workspace", "service", "user", "each_user", "assistant"
+                        ),
+                        "unit": _one_of("day", "week", "month"),
+                        "is_hard": BOOL,
+                        "percent": {**INT, "description": "Used, at most 100"},
+                        "limit": _or_null(NUMBER),
+                        "left": _or_null(NUMBER),
+                        "currency": {**_or_null(TEXT), "description": "Null: it counts tokens"},
+                        "starts_again_at": MOMENT,
+                    }
+                )
+            ),
+            "month": _object(
+                {
+                    "since": MOMENT,
+                    "currency": TEXT,
+                    "assistants": _list(_object({"id": _or_null(INT), "name": TEXT, **USED})),
+                }
+            ),
+        }
+    ),
+    "WorkspaceUsage": _object(
+        {
+            "workspace": _object({"id": INT, "name": TEXT}),
+            "from": TEXT,
+            "to": TEXT,
+            "lines": _list(
+                _object(
+                    {
+                        "service": _or_null(_object({"id": INT, "name": TEXT})),
+                        "assistant": _or_null(_object({"id": INT, "name": TEXT})),
+                        "currency": TEXT,
+                        **USED,
+                    }
+                )
+            ),
         }
     ),
     "Decisions": _object({"decisions": _list(_object(DECISION)), "total": INT}),

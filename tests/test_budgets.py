@@ -1,7 +1,11 @@
+import csv
+import io
+import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from unittest.mock import patch
 
+from odoo import fields
 from odoo.exceptions import UserError, ValidationError
 from odoo.modules.registry import DummyRLock, Registry
 from odoo.tests import tagged
@@ -313,7 +317,7 @@ class TestBudgetsAtEntrances(AiHttpCase):
         )
         self._sign_in(self.member)
 
-    def _use(self, tokens):
+    def _use(self, tokens, **more):
         vals = {
             "key": f"use{tokens}",
             "kind": "answer",
@@ -321,7 +325,7 @@ class TestBudgetsAtEntrances(AiHttpCase):
             "config_id": self.provider.id,
         }
         cost = self.env["woow_paas_platform.cost"]._reserve(
-            {**vals, "user_id": self.member.id, "company_id": self.env.company.id}
+            {**vals, "user_id": self.member.id, "company_id": self.env.company.id, **more}
         )
         cost._settle({"output_tokens": tokens})
         self.env.flush_all()
@@ -370,3 +374,75 @@ class TestBudgetsAtEntrances(AiHttpCase):
         spending = store.load(claim).request.spending
         self.assertIn("90 % of the budget “Mine” is used.", spending.warning)
         self.assertTrue(spending.is_saving)
+
+    # ------------------------------------------------------------ usage
+
+    def test_people_see_what_is_left_and_of_shared_budgets_only_the_share(self):
+        self.env["woow_paas_platform.budget"].create(
+            [
+                {"name": "Company", "limit": 1000, "measure": "tokens"},
+                {
+                    "name": "Acme",
+                    "scope": "workspace",
+                    "workspace_id": self.workspace.id,
+                    "limit": 200,
+                    "measure": "tokens",
+                },
+                {
+                    "name": "Not theirs",
+                    "scope": "workspace",
+                    "workspace_id": self.other_workspace.id,
+                    "limit": 1,
+                },
+            ]
+        )
+        self._use(50, cloud_service_id=self.service.id, assistant_id=self.assistant.id)
+        usage = self._call("GET", "/api/ai/usage")[1]
+        seen = {one["name"]: (one["percent"], one["left"]) for one in usage["budgets"]}
+        self.assertEqual(seen, {"Mine": (50, 50), "Acme": (25, None), "Company": (5, None)})
+        (line,) = usage["month"]["assistants"]
+        self.assertEqual((line["name"], line["output_tokens"]), ("Helper", 50))
+        page = self.url_open("/my/ai/usage").text
+        self.assertIn("50 tokens of 100 tokens left", re.sub("<[^>]+>", "", page))
+        self.assertIn("75 % left", re.sub("<[^>]+>", "", page))
+        self.assertNotIn("Not theirs", page)
+        self._sign_in(self.owner)
+        usage = self._call("GET", "/api/ai/usage")[1]
+        seen = {one["name"]: (one["percent"], one["left"]) for one in usage["budgets"]}
+        self.assertEqual(seen, {"Acme": (25, 150), "Company": (5, None)})
+        self.assertFalse(usage["month"]["assistants"])
+
+    def test_without_budgets_the_page_says_so(self):
+        self._sign_in(self.stranger)
+        page = self.url_open("/my/ai/usage").text
+        self.assertIn("No budget limits you.", page)
+        self.assertIn("Nothing used yet.", page)
+
+    def test_a_workspace_has_a_draft_of_its_invoice(self):
+        self._use(50, cloud_service_id=self.service.id, assistant_id=self.assistant.id)
+        self._use(7, cloud_service_id=self.service.id)
+        self.service.name = "=n8n"
+        self.env.flush_all()
+        today = fields.Date.today()
+        path = f"/api/ai/workspaces/{self.workspace.id}/usage"
+        days = f"?from={today}&to={today}"
+        for user in (self.member, self.guest, self.stranger, self.internal):
+            self._sign_in(user)
+            self._assert_error(self._call("GET", path + days), 404, "not_found")
+        self._sign_in(self.owner)
+        found = self._call("GET", path + days)[1]
+        self.assertEqual(found, self._call("GET", path + days)[1])
+        lines = [(one["service"]["name"], one["output_tokens"]) for one in found["lines"]]
+        self.assertEqual(sorted(lines), [("=n8n", 7), ("=n8n", 50)])
+        sheet = self.url_open(f"{path}{days}&format=csv")
+        rows = list(csv.DictReader(io.StringIO(sheet.content.decode("utf-8-sig"))))
+        self.assertEqual(sorted(row["output_tokens"] for row in rows), ["50", "7"])
+        self.assertEqual({row["service"] for row in rows}, {"'=n8n"})
+        self.assertIn("attachment", sheet.headers["Content-Disposition"])
+        past = f"?from={today - timedelta(days=9)}&to={today - timedelta(days=1)}"
+        self.assertEqual(self._call("GET", path + past)[1]["lines"], [])
+        for wrong in ("", "?from=x&to=y", f"?from={today}&to=31.12."):
+            self._assert_error(self._call("GET", path + wrong), 400, "invalid_parameter")
+        self._assert_error(
+            self._call("GET", f"{path}?from={today}&to=2020-01-01"), 400, "invalid_field"
+        )

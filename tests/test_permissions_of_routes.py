@@ -150,6 +150,7 @@ ROUTES = [
     ("DELETE", "/api/mcp/clients/{oauth_grant}", None, {"in": OWN}, 404),
     ("GET", "/api/mcp/calls/waiting", None, {"in": SIGNED_IN}, None),
     ("GET", "/api/ai/decisions", None, {"in": SIGNED_IN}, None),
+    ("GET", "/api/ai/usage", None, {"in": SIGNED_IN}, None),
     ("POST", "/api/mcp/calls/{client_call}/decision", {"decision": "deny"}, {"in": OWN}, 404),
     ("POST", "/api/mcp/execute-tool", {"toolName": "forecast"}, {"in": SIGNED_IN}, None),
     (
@@ -251,6 +252,7 @@ ROUTES = [
             "/my/ai/runs",
             "/my/ai/runs/page/1",
             "/my/ai/sign-ins",
+            "/my/ai/usage",
             "/my/ai/translations",
             "/my/ai/translations/en_US",
             "/my/services",
@@ -304,6 +306,7 @@ ELSEWHERE = {
     "/api/ai/turns/<int:turn_id>/decision": "test_approval",
     "/api/ai/turns/<int:turn_id>/rehearsal": "test_records_cards",
     "/api/ai/turns/<int:turn_id>/stream": "e2e/test_stream",
+    "/api/ai/workspaces/<int:workspace_id>/usage": "test_budgets",
     "/mcp": "test_gateway",
     "/mcp/<string:gateway>": "test_gateways",
     "/metrics": "test_metrics",

@@ -3,7 +3,13 @@ from odoo.tests import tagged
 
 from .common import AiHttpCase
 
-SETTINGS = ("/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins", "/my/ai/data")
+SETTINGS = (
+    "/my/ai-servers",
+    "/my/ai/connections",
+    "/my/ai/sign-ins",
+    "/my/ai/usage",
+    "/my/ai/data",
+)
 
 
 @tagged("post_install", "-at_install")

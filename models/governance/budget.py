@@ -1,16 +1,21 @@
+from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from markupsafe import escape
 from odoo import api, fields, models
 from odoo.addons.base.models.res_partner import _tz_get
 from odoo.exceptions import UserError, ValidationError
-from odoo.tools import ormcache
+from odoo.tools import format_datetime, formatLang, ormcache
 
 from ...services.errors import BudgetExhausted
 from ...services.money import budgets
 from ...tools import sentences
+from ...tools.moments import utc
+from ...tools.refusals import BadInput, NotThere
 
 PERIOD = "woow_paas_platform.budget_period"
+ADMIN = "woow_paas_platform.group_admin"
+SUMS = ("request_count", "input_tokens", "output_tokens", "company_amount")
 PLACES = Decimal("1e-9")  # of what is counted
 TARGETS = {  # scope -> field of the budget
     "company": "company_id",
@@ -342,3 +347,170 @@ class Budget(models.Model):
 
     def _path(self):
         return f"/odoo/{self._name}/{self.id}"
+
+    # ------------------------------------------------------------ usage, as people see it
+
+    @api.model
+    def _usage(self):
+        """Budgets that limit the caller, the fullest first, and what the caller has used this month.
+
+        Amounts of a budget that others share are for those who manage it: everybody else sees its share in percent.
+        """
+        found = [self._usage_data(*state) for state in self._states_of_caller()]
+        return {
+            "budgets": sorted(found, key=lambda entry: -entry["percent"]),
+            "month": self._month_of_caller(),
+        }
+
+    def _states_of_caller(self):
+        """``[(budget with sudo, used, end of the period)]``"""
+        person = self.env.user
+
+        def seen(scope):
+            """Targets of budgets that the caller may see."""
+            limited = [target for kind, target in self._rules() if kind == scope]
+            targets = self.env[self._fields[TARGETS[scope]].comodel_name]
+            return targets.search([("id", "in", limited)]) if limited else targets
+
+        targets = {
+            "company": person.company_id,
+            "each_user": person.company_id,
+            "user": person,
+            "workspace": seen("workspace"),
+            "service": seen("service"),
+            "assistant": seen("assistant"),
+        }
+        states = []
+        for scope, records in targets.items():
+            for record in records:
+                payer = {TARGETS[scope]: record.id, "user_id": person.id}
+                states += [
+                    state
+                    for state in self._states_of(payer)
+                    if (scope, record.id) in self._rules()
+                    and state[0] in self._rules()[scope, record.id]
+                ]
+        # sudo: budget - those that limit the caller
+        return [
+            (self.sudo().browse(rule.id), used, stop) for rule, used, stop in dict.fromkeys(states)
+        ]
+
+    def _usage_data(self, budget, used, stop):
+        limit = Decimal(str(budget.limit))
+        shows = budget._shows_amounts()
+        return {
+            "id": budget.id,
+            "name": budget.name,
+            "scope": budget.scope,
+            "unit": budget.unit,
+            "is_hard": budget.is_hard,
+            "percent": min(100, budgets.percent(used, limit)),
+            "limit": float(limit) if shows else None,
+            "left": float(max(Decimal(0), limit - used)) if shows else None,
+            "currency": budget.currency_id.name if budget.measure == "amount" else None,
+            "starts_again_at": utc(stop),
+        }
+
+    def _shows_amounts(self):
+        """True if the caller may see the budget's amounts: it is the caller's own, or the caller manages it."""
+        person = self.env.user
+        workspace = self.workspace_id or self.cloud_service_id.workspace_id
+        is_own = self.scope == "each_user" or person in (self.user_id | self.owner_id)
+        return is_own or person in workspace._managers() or person.has_group(ADMIN)
+
+    def _month_of_caller(self):
+        """``{since, currency, assistants: [{id, name, requests, input_tokens, output_tokens, amount}]}``"""
+        zone = self.env.user.tz or "UTC"
+        since, _until = budgets.period_of(fields.Datetime.now(), "month", zone)
+        # sudo: cost - the caller's own
+        rows = (
+            self.env["woow_paas_platform.cost"]
+            .sudo()
+            ._read_group(
+                [("user_id", "=", self.env.uid), ("date", ">=", since)],
+                ["assistant_id"],
+                [f"{name}:sum" for name in SUMS],
+                order="company_amount:sum desc, assistant_id",
+            )
+        )
+        return {
+            "since": utc(since),
+            "currency": self.env.user.company_id.currency_id.name,
+            "assistants": [
+                {"id": assistant.id or None, "name": assistant.name or ""} | _sums(sums)
+                for assistant, *sums in rows
+            ],
+        }
+
+    def _usage_in_words(self):
+        """The same with amounts and moments as the caller's page shows them."""
+        usage, zone = self._usage(), self.env.user.tz or "UTC"
+        currencies = self.env["res.currency"].with_context(active_test=False)
+
+        def said(number, code):
+            if code is None:
+                return self.env._("%(count)s tokens", count=formatLang(self.env, number, digits=0))
+            currency = currencies.search([("name", "=", code)], limit=1)
+            return formatLang(self.env, number, currency_obj=currency)
+
+        for entry in usage["budgets"]:
+            for name in ("limit", "left"):
+                if entry[name] is not None:
+                    entry[name] = said(entry[name], entry["currency"])
+            at = fields.Datetime.to_datetime(entry["starts_again_at"].replace("T", " ")[:19])
+            entry["starts_again_at"] = format_datetime(self.env, at, tz=zone, dt_format="short")
+        for line in usage["month"]["assistants"]:
+            line["amount"] = said(line["amount"], usage["month"]["currency"])
+            line["tokens"] = said(line["input_tokens"] + line["output_tokens"], None)
+        return usage
+
+    @api.model
+    def _usage_of_workspace(self, workspace_id, first, last):
+        """Lines of what a workspace has used, by service, assistant and currency.
+
+        :param first, last: days of UTC, both included
+        :raises NotThere: there is none that the caller manages
+        """
+        workspace = self.env["woow_paas_platform.workspace"].browse(workspace_id).exists()
+        workspace = workspace._filtered_access("read")
+        user = self.env.user
+        if not workspace or not (user in workspace._managers() or user.has_group(ADMIN)):
+            raise NotThere(self.env._("There is no such workspace, or you do not manage it."))
+        if first > last:
+            raise BadInput(self.env._("The first day must not be after the last one."))
+        domain = [
+            ("workspace_id", "=", workspace.id),
+            ("date", ">=", datetime.combine(first, time())),
+            ("date", "<", datetime.combine(last, time()) + timedelta(days=1)),
+            ("state", "=", "settled"),
+        ]
+        groups = ["cloud_service_id", "assistant_id", "company_id"]
+        # sudo: cost - of a workspace that the caller manages; names of its services and of assistants used there
+        rows = (
+            self.env["woow_paas_platform.cost"]
+            .sudo()
+            ._read_group(domain, groups, [f"{name}:sum" for name in SUMS], order=", ".join(groups))
+        )
+        return {
+            "workspace": {"id": workspace.id, "name": workspace.name},
+            "from": first.isoformat(),
+            "to": last.isoformat(),
+            "lines": [
+                {
+                    "service": _named(service),
+                    "assistant": _named(assistant),
+                    "currency": company.currency_id.name,
+                    **_sums(sums),
+                }
+                for service, assistant, company, *sums in rows
+            ],
+        }
+
+
+def _named(record):
+    return {"id": record.id, "name": record.name} if record else None
+
+
+def _sums(values):
+    names = ("requests", "input_tokens", "output_tokens", "amount")
+    return {name: value or 0 for name, value in zip(names, values, strict=True)}

@@ -9,7 +9,14 @@ from chat import calls, first, then
 from playwright.sync_api import expect
 
 SERVER = "woow_paas_platform.mcp_server"
-PAGES = ("/my", "/my/services", "/my/ai-servers", "/my/ai/connections", "/my/ai/sign-ins")
+PAGES = (
+    "/my",
+    "/my/services",
+    "/my/ai-servers",
+    "/my/ai/connections",
+    "/my/ai/sign-ins",
+    "/my/ai/usage",
+)
 
 
 @pytest.fixture
