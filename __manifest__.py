@@ -80,6 +80,7 @@
         "views/overview_views.xml",
         "views/personal_data_views.xml",
         "views/discuss_channel_views.xml",
+        "views/retention_views.xml",
         "views/res_config_settings_views.xml",
         "views/approval_views.xml",
         "views/oauth_views.xml",

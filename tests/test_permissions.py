@@ -101,6 +101,7 @@ RIGHTS = {
     "record_access": (ADMIN, ADMIN, ADMIN, ADMIN),
     "personal_data": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "personal_data_dialog": (NOBODY, NOBODY, NOBODY, NOBODY),
+    "retention": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "sum": (ADMIN, NOBODY, NOBODY, NOBODY),
     "report": (ADMIN, NOBODY, NOBODY, NOBODY),
     "network": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
@@ -295,6 +296,7 @@ class TestPermissionsOnRecords(People, AiCase):
             ),
             "personal_data": cls._make("personal_data", kind="export", user_id=cls.member.id),
             "personal_data_dialog": cls._make("personal_data_dialog", user_id=cls.member.id),
+            "retention": cls._make("retention"),
             "report": cls._model("tool_call_report"),
             **cls._audit(),
             **cls._control(),

@@ -16,7 +16,7 @@ from odoo.tests import new_test_user, tagged
 from ..models.turn.question import Question
 from ..services.personal_data import INVENTORY, KEEP, reviewed
 from ..tools.refusals import Refusal
-from .common import AiCase, AiHttpCase, TurnByHandCase
+from .common import AiCase, AiHttpCase, TurnByHandCase, retention
 
 ADDON = "woow_paas_platform"
 MARK = "Zebrafink"
@@ -370,3 +370,26 @@ class TestExport(AiHttpCase):
             self._carry_out()
         self.assertEqual(request.state, "done")
         self.assertIn(100, read)
+
+
+@tagged("post_install", "-at_install")
+class TestRetention(AiCase):
+    def test_the_preview_says_what_then_goes(self):
+        old, new = (self._ask(self.member, text).sudo() for text in ("old", "new"))
+        (old | new).write({"state": "done", "ended_at": fields.Datetime.now()})
+        open_turn = self._ask(self.member, "open").sudo()
+        long_ago = fields.Datetime.now() - timedelta(days=31)
+        (old | open_turn).channel_id.last_interest_dt = long_ago
+        dialog = self.env[f"{ADDON}.retention"].create({})
+        self.assertEqual(dialog._kinds()[0][1:3], (0, 0), "off by default")
+        retention(self.env)
+        self.assertTrue(old.exists())
+        self.env["ir.config_parameter"].set_param(f"{ADDON}.conversation_retention_days", "30")
+        self.assertEqual(dialog._kinds()[0][1:3], (30, 1))
+        self.assertIn(">30<", dialog.preview)
+        retention(self.env)
+        self.assertFalse(old.exists())
+        self.assertTrue(new.exists() and open_turn.exists())
+        self.assertEqual(dialog._kinds()[0][2], 0)
+        with self.assertRaises(AccessError):
+            self.env[f"{ADDON}.retention"].with_user(self.admin).create({})

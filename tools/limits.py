@@ -19,6 +19,7 @@ DEFAULTS = {
     "listed_tokens": 8000,  # of definitions of tools, up to which MCP clients are listed them; 0: any number
     "event_retention_days": 7,  # days after its end that a turn can be replayed
     "result_retention_days": 180,  # days that the results of tool calls are kept
+    "conversation_retention_days": 0,  # days that an unused conversation of a person is kept; 0: for good
     "call_retention_days": 365,  # days before calls are only counted; 0: never
     "audit_retention_days": 730,  # days that the audit log is kept; 0: for good
     "approval_hours": 24,  # hours that a turn waits for a person's decision
@@ -35,6 +36,7 @@ MAY_BE_ZERO = frozenset(
         "answer_mail_after_minutes",
         "audit_retention_days",
         "call_retention_days",
+        "conversation_retention_days",
         "confirm_round",
         "listed_tokens",
         "mail_after_minutes",

@@ -109,6 +109,11 @@ class ResConfigSettings(models.TransientModel):
         "Result Retention (days)",
         "Days for which results of tool calls are kept. Who called what, and with what outcome, is kept longer.",
     )
+    woow_conversation_retention_days = _limit(
+        "conversation_retention_days",
+        "Conversation Retention (days)",
+        "Days after which unused conversations are deleted with their files, calls and ratings. 0 means never.",
+    )
     woow_call_retention_days = _limit(
         "call_retention_days",
         "Tool Call Retention (days)",
@@ -201,7 +206,8 @@ class ResConfigSettings(models.TransientModel):
             if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
                 raise ValidationError(
                     self.env._(
-                        "Limits must be at least 1. Only call and audit retention, confirmation and mail can be 0."
+                        "Limits must be at least 1. Only confirmation, mail and the retention of conversations, "
+                        "calls and the audit log can be 0."
                     )
                 )
             if any(settings[f"woow_{name}"] > limits.most(name) for name in limits.DEFAULTS):

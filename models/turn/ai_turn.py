@@ -59,6 +59,45 @@ CLAIMABLE = """
            AND (o.state = 'running' OR o.id < w.id AND o.state IN ('queued', 'waiting')))
     """
 
+OLD = "< now() AT TIME ZONE 'UTC' - %s * interval '1 day'"
+AT_REST = """
+    AND NOT EXISTS (
+        SELECT 1 FROM woow_paas_platform_ai_turn t WHERE t.channel_id = r.id AND t.ended_at IS NULL)
+    """
+CALL_AT_REST = """
+    AND NOT EXISTS (
+        SELECT 1 FROM woow_paas_platform_ai_turn t WHERE t.id = r.turn_id AND t.ended_at IS NULL)
+    """
+# What goes after some days, by kind: table, column of the order, limit of days (0: never), condition of a row `r`.
+DUE = {
+    "events": (
+        "woow_paas_platform_ai_turn",
+        "ended_at",
+        "event_retention_days",
+        f"r.ended_at {OLD} AND r.events_pruned IS NOT TRUE",
+    ),
+    "unlisted": (
+        "discuss_channel",
+        "id",
+        "result_retention_days",
+        f"(r.woow_is_of_program OR r.woow_is_of_run) AND r.last_interest_dt {OLD} {AT_REST}",
+    ),
+    "unused": (
+        "discuss_channel",
+        "id",
+        "conversation_retention_days",
+        "r.woow_user_id IS NOT NULL AND r.woow_is_of_program IS NOT TRUE AND r.woow_is_of_run IS NOT TRUE"
+        f" AND COALESCE(r.last_interest_dt, r.create_date) {OLD} {AT_REST}",
+    ),
+    "results": (
+        "woow_paas_platform_tool_call",
+        "create_date",
+        "result_retention_days",
+        # of an open turn, the runner would save the transcript with the result again
+        f"r.create_date {OLD} AND r.outcome IS NOT NULL AND r.result_pruned IS NOT TRUE {CALL_AT_REST}",
+    ),
+}
+
 
 class AiTurn(models.Model):
     """A turn: one message of a person and everything that the assistant does about it; a durable job.
@@ -1354,22 +1393,54 @@ class AiTurn(models.Model):
     def _prunes(self):
         """Prunings, in this order: each takes so many rows, and returns how many there were."""
         fold_old = self.env["woow_paas_platform.tool_call_sum"]._fold_old
-        return [self._prune_events, self._prune_unlisted, self._prune_results, fold_old]
+        return [
+            self._prune_events,
+            self._prune_unlisted,
+            self._prune_unused,
+            self._prune_results,
+            fold_old,
+        ]
+
+    @api.model
+    def _take_due(self, kind, limit):
+        """Lock the oldest rows of which something goes now.
+
+        :param kind: a key of `DUE`
+        :return: their ids
+        """
+        table, order, days, condition = DUE[kind]
+        kept = limits.get(self.env, days)
+        if not kept:
+            return []
+        self.env.flush_all()
+        rows = self.env.execute_query(
+            SQL(
+                "SELECT id FROM %s r WHERE %s ORDER BY %s LIMIT %s FOR UPDATE SKIP LOCKED",
+                SQL.identifier(table),
+                SQL(condition, kept),
+                SQL.identifier(order),
+                limit,
+            )
+        )
+        return [row_id for (row_id,) in rows]
+
+    @api.model
+    def _count_due(self, kind):
+        """Number of rows of which something would go now."""
+        table, _order, days, condition = DUE[kind]
+        kept = limits.get(self.env, days)
+        if not kept:
+            return 0
+        self.env.flush_all()
+        query = SQL(
+            "SELECT COUNT(*) FROM %s r WHERE %s", SQL.identifier(table), SQL(condition, kept)
+        )
+        return self.env.execute_query(query)[0][0]
 
     @api.model
     def _prune_events(self, limit):
         """:return: the number of turns whose events were removed"""
-        self.env.cr.execute(
-            """
-            SELECT id FROM woow_paas_platform_ai_turn
-             WHERE ended_at < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-               AND events_pruned IS NOT TRUE
-             ORDER BY ended_at LIMIT %s
-               FOR UPDATE SKIP LOCKED
-            """,
-            [limits.get(self.env, "event_retention_days"), limit],
-        )
-        old = self.browse(turn_id for (turn_id,) in self.env.cr.fetchall())
+        old = self.browse(self._take_due("events", limit))
         old._forget_events()
         return len(old)
 
@@ -1393,40 +1464,25 @@ class AiTurn(models.Model):
 
         :return: the number of conversations that were removed
         """
-        self.env.cr.execute(
-            """
-            SELECT c.id FROM discuss_channel c
-             WHERE (c.woow_is_of_program OR c.woow_is_of_run)
-               AND c.last_interest_dt < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-               AND NOT EXISTS (
-                    SELECT 1 FROM woow_paas_platform_ai_turn t
-                     WHERE t.channel_id = c.id AND t.ended_at IS NULL)
-             ORDER BY c.id LIMIT %s
-               FOR UPDATE SKIP LOCKED
-            """,
-            [limits.get(self.env, "result_retention_days"), limit],
-        )
-        old = self.env["discuss.channel"].browse(row[0] for row in self.env.cr.fetchall())
+        return self._prune_channels("unlisted", limit)
+
+    @api.model
+    def _prune_unused(self, limit):
+        """Delete people's conversations that were not used for as long as administrators set, if they did.
+
+        :return: the number of conversations that were removed
+        """
+        return self._prune_channels("unused", limit)
+
+    @api.model
+    def _prune_channels(self, kind, limit):
+        old = self.env["discuss.channel"].browse(self._take_due(kind, limit))
         old.unlink()
         return len(old)
 
     @api.model
     def _prune_results(self, limit):
         """:return: the number of calls whose results were removed"""
-        self.env.cr.execute(
-            """
-            SELECT id FROM woow_paas_platform_tool_call
-             WHERE create_date < now() AT TIME ZONE 'UTC' - %s * interval '1 day'
-               AND outcome IS NOT NULL AND result_pruned IS NOT TRUE
-               AND NOT EXISTS (  -- its runner would save the transcript with the result again
-                    SELECT 1 FROM woow_paas_platform_ai_turn t
-                     WHERE t.id = turn_id AND t.ended_at IS NULL)
-             ORDER BY create_date LIMIT %s
-               FOR UPDATE SKIP LOCKED
-            """,
-            [limits.get(self.env, "result_retention_days"), limit],
-        )
-        calls = self.env["woow_paas_platform.tool_call"]
-        old = calls.browse(call_id for (call_id,) in self.env.cr.fetchall())
+        old = self.env["woow_paas_platform.tool_call"].browse(self._take_due("results", limit))
         old._forget_results()
         return len(old)

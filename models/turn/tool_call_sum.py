@@ -70,13 +70,24 @@ class ToolCallSum(models.Model):
 
         :return: the number of calls
         """
+        old = self._old()
+        return self._fold(old, SQL("ORDER BY create_date::date LIMIT %s", limit)) if old else 0
+
+    @api.model
+    def _old(self):
+        """Condition of old calls, None if they are never summed up."""
         days = limits.get(self.env, "call_retention_days")
-        if not days:
-            return 0
-        return self._fold(
-            SQL("create_date::date < (now() AT TIME ZONE 'UTC')::date - %s", days),
-            SQL("ORDER BY create_date::date LIMIT %s", limit),
+        return days and SQL("create_date::date < (now() AT TIME ZONE 'UTC')::date - %s", days)
+
+    @api.model
+    def _count_due(self):
+        """Number of calls that would be summed up now."""
+        query = (
+            "SELECT COUNT(*) FROM woow_paas_platform_tool_call"
+            " WHERE %s AND outcome IS NOT NULL AND is_summed IS NOT TRUE"
         )
+        old = self._old()
+        return self.env.execute_query(SQL(query, old))[0][0] if old else 0
 
     @api.model
     def _fold(self, condition, page=SQL()):  # noqa: B008 SQL is immutable

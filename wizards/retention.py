@@ -1,0 +1,101 @@
+from datetime import timedelta
+
+from markupsafe import Markup
+from odoo import api, fields, models
+
+from ..models.automation.webhook_delivery import KEPT_DAYS
+from ..tools import limits
+
+TURNS = "woow_paas_platform.ai_turn"
+CLEANING = "woow_paas_platform.ir_cron_retention"
+VACUUM = "base.autovacuum_job"
+
+
+class Retention(models.TransientModel):
+    """Preview of retention: each kind of data with its days, and how much of it would go today."""
+
+    _name = "woow_paas_platform.retention"
+    _description = "Data Retention"
+
+    preview = fields.Html(compute="_compute_preview", sanitize=False)
+
+    @api.model
+    def _kinds(self):
+        """:return: ``[(name, days it is kept or 0, rows that go today or None, XML id of the cron)]``"""
+        _, get = self.env._, lambda name: limits.get(self.env, name)
+        # sudo: ai_turn, tool_call_sum - numbers only, for administrators of Odoo
+        turns, sums = self.env[TURNS].sudo(), self.env["woow_paas_platform.tool_call_sum"].sudo()
+        results = get("result_retention_days")
+        ended = [("ended_at", "!=", False)]
+        return [
+            (
+                _("Conversations of people that are not used, with files and ratings"),
+                get("conversation_retention_days"),
+                turns._count_due("unused"),
+                CLEANING,
+            ),
+            (
+                _("Conversations of programs and runs, with files"),
+                results,
+                turns._count_due("unlisted"),
+                CLEANING,
+            ),
+            (
+                _("Events of turns"),
+                get("event_retention_days"),
+                turns._count_due("events"),
+                CLEANING,
+            ),
+            (
+                _("Results of tool calls, with files"),
+                results,
+                turns._count_due("results"),
+                CLEANING,
+            ),
+            (
+                _("Tool calls, which become sums"),
+                get("call_retention_days"),
+                sums._count_due(),
+                CLEANING,
+            ),
+            (_("Runs, with mails"), results, self._count("ai_run", results, ended), VACUUM),
+            (
+                _("Messages of webhooks"),
+                KEPT_DAYS,
+                self._count("webhook_delivery", KEPT_DAYS, [("state", "!=", "pending")]),
+                VACUUM,
+            ),
+            (_("Recordings of tests, which go with the test"), 0, 0, None),
+        ]
+
+    @api.model
+    def _count(self, model, days, domain):
+        old = fields.Datetime.now() - timedelta(days=days)
+        # sudo: ai_run, webhook_delivery - numbers only, for administrators of Odoo
+        rows = self.env[f"woow_paas_platform.{model}"].sudo()
+        return rows.search_count([("create_date", "<", old), *domain])
+
+    def _compute_preview(self):
+        _ = self.env._
+        row = Markup(
+            "<tr><td>%s</td><td class='text-end'>%s</td><td class='text-end'>%s</td><td>%s</td></tr>"
+        )
+        head = Markup(
+            "<tr><th>%s</th><th class='text-end'>%s</th><th class='text-end'>%s</th><th>%s</th></tr>"
+        ) % (_("Data"), _("Kept (days)"), _("Goes today"), _("Deleted by"))
+        kinds = Markup("").join(
+            row
+            % (
+                name,
+                days or _("for good"),
+                count,
+                # sudo: ir.cron - the name of a cron
+                self.env.ref(cron).sudo().name if cron and self.env.ref(cron, False) else "",
+            )
+            for name, days, count, cron in self._kinds()
+        )
+        table = Markup(
+            "<div class='table-responsive'><table class='table table-sm'>"
+            "<thead>%s</thead><tbody>%s</tbody></table></div>"
+        )
+        self.preview = table % (head, kinds)
