@@ -18,6 +18,9 @@ PHASES = ("before", "during", "after")  # of a call
 TURNS = "woow_paas_platform_ai_turn"
 EVENTS = "woow_paas_platform_ai_turn_event"
 CALLS = "woow_paas_platform_tool_call"
+TESTS = "woow_paas_platform.assistant_test"
+RESULTS = "woow_paas_platform_assistant_test_result"
+TRIALS = 8
 SERVES = "The AI runner serves"
 
 
@@ -290,3 +293,76 @@ def test_heartbeats_touch_no_index(fleet, scripted_llm):
     assert beats[1] - before[1] == beats[0] - before[0]
     turn.stop()
     assert turn.wait_ended() == "stopped"
+
+
+def test_a_process_dies_amid_a_test_run(fleet, scripted_llm):
+    """Another one goes on: each test has one result. What is stopped stays so, and four run at once."""
+    odoo = fleet.odoo
+    scripted_llm.script(first("Trial", {"content": "counted " * 20}, latency=60, chunkSize=8))
+    run = TestRun(odoo)
+    runner = fleet.ready()
+    run.start()
+    wait_for(lambda: {"passed", "running"} <= run.states().keys(), "a test runs, one has ended")
+    fleet.kill(runner)
+    left = run.states()
+    assert left["running"] and not run.is_over()
+    fleet.ready()
+    wait_for(run.is_over, "the run ends")
+    assert run.states() == {"passed": TRIALS}
+    assert run.tries() == {1: TRIALS - left["running"], 2: left["running"]}
+
+    stopped, other = TestRun(odoo, run.tests), TestRun(odoo, run.tests)
+    stopped.start(), other.start()
+    wait_for(lambda: "passed" in stopped.states(), "one has ended")
+    stopped.stop()
+    at_end = stopped.states()
+    assert at_end.keys() == {"passed", "stopped"}
+    wait_for(other.is_over, "the other run ends")
+    assert other.states() == {"passed": TRIALS}
+    assert stopped.states() == at_end
+    assert max(run.at_once, stopped.at_once, other.at_once) == 4
+
+
+class TestRun:
+    """One run of tests whose only expectation is a word."""
+
+    __test__ = False
+
+    def __init__(self, odoo, tests=None):
+        self.odoo = odoo
+        self.at_once = 0  # most results of the database that were seen running
+        (assistant,) = odoo.rpc("ai.assistant", "search", [], limit=1)
+        self.tests = tests or odoo.rpc(TESTS, "create", self._values(assistant))
+        values = {"assistant_id": assistant, "test_ids": [[6, 0, self.tests]]}
+        (self.id,) = odoo.rpc(f"{TESTS}_run", "create", [values])
+
+    def _values(self, assistant):
+        expected = [[0, 0, {"kind": "contains", "text": "counted"}]]
+        about = {"assistant_id": assistant, "expectation_ids": expected}
+        return [
+            {"name": f"{one}", "questions": f"Trial {one}?", **about} for one in range(TRIALS)
+        ]
+
+    def start(self):
+        self.odoo.rpc(f"{TESTS}_run", "action_start", [self.id])
+
+    def stop(self):
+        self.odoo.rpc(f"{TESTS}_run", "action_stop", [self.id])
+
+    def states(self):
+        running = "state = 'running' AND lease_until >= now() AT TIME ZONE 'UTC'"
+        held = self.odoo.sql(f"SELECT COUNT(*) FROM {RESULTS} WHERE {running}")
+        self.at_once = max(self.at_once, int(held))
+        return self._counted("state")
+
+    def tries(self):
+        return {int(tries): number for tries, number in self._counted("tries").items()}
+
+    def _counted(self, column):
+        sql = f"SELECT {column}, COUNT(*) FROM {RESULTS} WHERE run_id = {self.id} GROUP BY 1"
+        rows = (row.split("|") for row in self.odoo.sql(sql).splitlines())
+        return {value: int(number) for value, number in rows}
+
+    def is_over(self):
+        assert self.states()
+        return self.odoo.rpc(f"{TESTS}_run", "read", [self.id], ["state"])[0]["state"] == "done"
