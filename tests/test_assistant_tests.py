@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 from odoo import Command, fields
 from odoo.exceptions import AccessError, UserError, ValidationError
-from odoo.tests import new_test_user, tagged
+from odoo.tests import Form, new_test_user, tagged
 from odoo.tools import SQL, mute_logger
 
 from ..models.automation import assistant_test_run
@@ -165,7 +165,8 @@ class TestAssistantTests(AiHttpCase):
                 after = self._digest()
             self.assertEqual(server.connections, 0)
         changed = {name for name in before if before[name] != after[name]}
-        self.assertLessEqual(changed, {"ai_config"})  # its address, by the test itself
+        # Its address, by the test itself, and who has changed that.
+        self.assertLessEqual(changed, {"ai_config", "woow_paas_platform_audit_entry"})
         read, recorded = run.result_ids.sorted("id", reverse=True)
         self.assertEqual(run.state, "done")
         self.assertEqual(recorded.state, "failed", recorded.reason)
@@ -301,6 +302,18 @@ class TestAssistantTests(AiHttpCase):
         partner.color = 32
         run, _requests = self._run()
         self.assertEqual(run.result_ids.reason, "The answer does not contain the value 32.")
+
+    def test_a_value_is_what_lists_and_tools_show(self):
+        partner = self.env["ir.model"]._get_id("res.partner")
+        name = self.assistant.partner_id.name
+        self.env["res.partner"].create([{"name": name, "color": 7}, {"name": name, "color": 5}])
+        values = {"test_id": self.test.id, "kind": "value", "model_id": partner}
+        line = self.env[LINE].create({**values, "domain": repr([("name", "=", name)])})
+        self.assertEqual(line._read_value(self.admin), 2, "the assistant itself is no contact")
+        line.field_name = "color"
+        self.assertEqual(line._read_value(self.admin), 12)
+        line.domain = repr([("id", "=", 0)])
+        self.assertEqual(line._read_value(self.admin), 0)
 
     def test_a_judge_has_the_last_word(self):
         self.test.write({"judge_id": self.provider.id, "rubric": "Does it name the sun?"})
@@ -490,6 +503,16 @@ class TestAssistantTests(AiHttpCase):
         self.assertEqual(run.state, "stopped")
 
     # ------------------------------------------------------------ input
+
+    def test_one_is_written_in_the_form(self):
+        form = Form(self.env[TEST].with_user(self.admin).sudo(False))
+        form.name = "By hand"
+        form.assistant_id = self.assistant
+        form.questions = "Weather?"
+        with form.expectation_ids.new() as line:
+            line.kind = "no_question"
+        test = form.save()
+        self.assertEqual((test.recording_count, test.expectation_ids.kind), (0, "no_question"))
 
     def test_bad_input_is_refused_with_a_sentence(self):
         row = json.dumps([SUNNY])

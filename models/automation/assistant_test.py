@@ -89,7 +89,7 @@ class AssistantTest(models.Model):
     recordings = fields.Json(
         "Recorded Results",
         readonly=True,
-        default=list,
+        default=lambda _self: [],
         help="Tool, arguments, outcome and text of each result.",
     )
     recordings_text = fields.Text(
@@ -150,7 +150,8 @@ class AssistantTest(models.Model):
         for test in self:
             rows = test.recordings or []
             test.recording_count = len(rows)
-            test.recordings_text = rows and json.dumps(rows, indent=2, ensure_ascii=False)
+            written = json.dumps(rows, indent=2, ensure_ascii=False)
+            test.recordings_text = written if rows else False
 
     def _inverse_recordings_text(self):
         for test in self:

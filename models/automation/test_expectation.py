@@ -16,7 +16,7 @@ from ..mixins.exchange_mixin import shape_of, value_of
 TEXT_CHARS = 2_000
 JSON_CHARS = 8_000
 DOMAIN_CHARS = 2_000
-MAX_RECORDS = 1_000  # whose values are added up
+MAX_RECORDS = 1_000  # whose computed values are added up
 STATEMENT_TIMEOUT = 10.0  # s of a statement that reads a value
 NUMBERS = ("integer", "float", "monetary")
 EXCHANGED = ("kind", "tool", "arguments", "text", "number", "domain", "field_name")
@@ -238,15 +238,15 @@ class TestExpectation(models.Model):
             if domain is None or self.model not in env or deny_list.is_denied(self.model):
                 raise KeyError(self.model)
             with db.timeouts(env.cr, statement=STATEMENT_TIMEOUT):
-                records = env[self.model].search(domain, limit=MAX_RECORDS)
-                if not name:
-                    return (
-                        len(records) if len(records) < MAX_RECORDS else records.search_count(domain)
-                    )
-                field = records._fields[name]
-                if field.type in NUMBERS:
-                    return sum(records.mapped(name))
-                return _as_read(records[:1], field)
+                model = env[self.model]
+                field = model._fields[name] if name else None
+                is_sum = field and field.type in NUMBERS
+                if not field or (is_sum and field.store):
+                    # Counted as lists and record tools count.
+                    asked = f"{name}:sum" if field else "__count"
+                    return model.formatted_read_group(domain, [], [asked])[0][asked] or 0
+                records = model.search(domain, limit=MAX_RECORDS)
+                return sum(records.mapped(name)) if is_sum else _as_read(records[:1], field)
         except (AccessError, UserError, KeyError, ValueError, TypeError) as error:
             raise EngineError(
                 _lt(
