@@ -339,9 +339,7 @@ class TestRun:
     def _values(self, assistant):
         expected = [[0, 0, {"kind": "contains", "text": "counted"}]]
         about = {"assistant_id": assistant, "expectation_ids": expected}
-        return [
-            {"name": f"{one}", "questions": f"Trial {one}?", **about} for one in range(TRIALS)
-        ]
+        return [{"name": f"{one}", "questions": f"Trial {one}?", **about} for one in range(TRIALS)]
 
     def start(self):
         self.odoo.rpc(f"{TESTS}_run", "action_start", [self.id])
