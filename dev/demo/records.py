@@ -198,8 +198,11 @@ def expectations(about):
         yield {"kind": "not_called", "tool": tool}
     if said := about.get("contains"):
         yield {"kind": "contains", "text": said}
-    if value := about.get("value"):
-        yield {"kind": "value", "model_id": env["ir.model"]._get_id(value["model"])}  # noqa: F821
+    if said := about.get("not_contains"):
+        yield {"kind": "not_contains", "text": said}
+    if value := {**about.get("value", {})}:
+        model = env["ir.model"]._get_id(value.pop("model"))  # noqa: F821
+        yield {"kind": "value", "model_id": model, **value}
 
 
 wanted = [code for code in variable("LANGUAGES").split(",") if code]

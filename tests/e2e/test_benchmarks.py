@@ -19,6 +19,7 @@ from benchmarks import (
     turn_processes,
     turn_streams,
 )
+from benchmarks.assistants import replays
 from benchmarks.fleet import __main__ as of_fleet
 from benchmarks.fleet import bed as fleet_bed
 from benchmarks.fleet import busy, claims, commits, cycles, rest
@@ -37,6 +38,7 @@ SMALL = {
         "KINDS": {"a model that answers at once": (0, 24)},
     },
     runs: {"PEOPLE": 2, "SECONDS": 2.0, "READING": (0.0, 0.1), "RUNS_A_MINUTE": 300},
+    replays: {"RECORDED": 4},
     chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
     shares: {"ASKED": 2, "TURNS": 12, "OPEN": 24, "UNREAD": 12, "MESSAGES": 400},
     fleet_bed: {"TENANTS": 3, "LOOKS": 1},
@@ -122,6 +124,12 @@ def test_people_beside_runs(odoo, llm, capsys):
     """`make bench-runs`: each run has ended once, with one note."""
     run(runs.report, odoo, llm)
     assert "a question is claimed, beside runs" in capsys.readouterr().out
+
+
+def test_replays_of_turns(odoo, llm, capsys):
+    """`make bench-assistants`: each test has one result, passes, and calls nothing."""
+    run(replays.report, odoo, llm)
+    assert "recorded turns are replayed" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
