@@ -364,6 +364,33 @@ class TurnProgress:
     # What the last request held in tokens: ``{"limit", "used", "definitions", "summary", "messages", "ratio"}``.
     context: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0  # the claim that saved it; one more for each claim given back since
+    # Requests that have ended since the last save, for the host, which keeps nothing of it: ``[{"key", "usage",
+    # "tools"}]``; a usage that the provider has not told is estimated, and says so: ``{…, "is_estimated": True}``.
+    spent: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """A request to a provider that is about to be sent.
+
+    :ivar key: of the turn's requests, not used again under the same claim
+    :ivar kind: "answer", "summary" or "protocol"
+    :ivar llm_id: of the endpoint, the host's
+    :ivar input_tokens: estimate
+    :ivar output_limit: most tokens of the answer, None if nobody has limited it
+    :ivar is_retry: the same was asked before
+    :ivar is_fallback: the first endpoint was down
+    """
+
+    key: str
+    kind: str
+    llm_id: int
+    model: str
+    step: int
+    input_tokens: int
+    output_limit: int | None = None
+    is_retry: bool = False
+    is_fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

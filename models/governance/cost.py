@@ -232,6 +232,40 @@ class Cost(models.Model):
         else:
             budget._count(self)
 
+    # ------------------------------------------------------------ requests of turns
+
+    @api.model
+    def _reserve_for(self, turn, request):
+        """:param request: `services.specs.ModelRequest`"""
+        self._reserve(
+            {
+                "key": self._key_in(turn, request.key),
+                "kind": request.kind,
+                "turn_id": turn.id,
+                "step": request.step,
+                "config_id": request.llm_id,
+                "model": request.model,
+                "input_tokens": request.input_tokens,
+                "output_limit": request.output_limit,
+                "is_retry": request.is_retry,
+                "is_fallback": request.is_fallback,
+            }
+        )
+
+    @api.model
+    def _settle_for(self, turn, spent):
+        """:param spent: see `services.specs.TurnProgress`"""
+        for one in spent:
+            if cost := self._of_key(self._key_in(turn, one["key"])):
+                cost._settle(one["usage"], one["tools"])
+
+    @api.model
+    def _give_up_for(self, turn):
+        self.search([("turn_id", "=", turn.id), ("state", "=", "reserved")])._give_up()
+
+    def _key_in(self, turn, key):
+        return f"turn-{turn.id}-{key}"
+
     # ------------------------------------------------------------ what a row holds
 
     def _of_key(self, key):

@@ -805,6 +805,14 @@ class AiTurn(models.Model):
         )
         return self.env.cr.fetchone()[0]
 
+    def _keep_progress(self, progress):
+        """Keep what has been done so far.
+
+        :param progress: `services.specs.TurnProgress` as JSON
+        """
+        kept = text.storable({**progress, "spent": []})
+        self.write({"transcript": kept, "round": progress["round"]})
+
     # ------------------------------------------------------------ end
 
     def _end(self, state, text_html="", usage=None, error=None):

@@ -88,8 +88,7 @@ class OdooStore(TurnCalls, RecordCalls):
         def work(env):
             turn = self._in_its_language(env, claim)
             if ending.progress:
-                progress = text.storable(ending.progress)
-                turn.write({"transcript": progress, "round": progress["round"]})
+                turn._keep_progress(ending.progress)
             if ending.state == "waiting" and not turn._is_stop_requested():
                 last = turn._begin_wait(ending.confirm)
             else:

@@ -29,7 +29,7 @@ class TurnCalls(TurnLog):
 
         def work(env):
             turn = self._held(env, claim)
-            turn.write({"transcript": text.storable(progress), "round": progress["round"]})
+            turn._keep_progress(progress)
             turn._close_entered()
             turn._tell_providers()
             found = env[CALL].search([("call_id", "in", [call.id for call in calls])])
@@ -57,6 +57,9 @@ class TurnCalls(TurnLog):
             self._insert(env, {claim: events})
 
         db.transaction(self.name, work)
+
+    def reserve(self, claim, request) -> None:
+        db.transaction(self.name, lambda env: self._held(env, claim)._reserve_request(request))
 
     def begin_call(self, claim, call) -> Verdict:
         """Start the call, or say why not: every switch is read again in the transaction that records the start.

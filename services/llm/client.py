@@ -82,6 +82,14 @@ def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
     return client
 
 
+Sending = Callable[[bool], contextlib.AbstractAsyncContextManager[None]]
+
+
+def uncounted(_is_retry: bool) -> contextlib.AbstractAsyncContextManager[None]:
+    """A `Sending` of requests that nobody counts."""
+    return contextlib.nullcontext()
+
+
 async def stream(
     model: Any,
     messages: list,
@@ -90,12 +98,14 @@ async def stream(
     *,
     on_text: Callable[[str], Awaitable[None]] | None = None,
     on_thought: Callable[[str], Awaitable[None]] | None = None,
+    sending: Sending,
     stop: asyncio.Event,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Fill `answer`. Retries once as long as nothing of it has arrived.
 
+    :param sending: around each request, told whether it is the second one
     :param on_thought: is told what the model thinks aloud
     :param deadline: seconds of `clock` at which the turn is over
     :raises LlmError: with what arrived before still in `answer`
@@ -103,12 +113,13 @@ async def stream(
     from langsmith import tracing_context  # noqa: PLC0415
 
     callbacks = (on_text or _no_callback, on_thought or _no_callback)
+    rest = (spec, answer, callbacks, stop, deadline, clock)
     with (
         tracing_context(enabled=False),
         traces.model(spec, dialect.provider_of(spec.base_url)),
     ):
         try:
-            return await _measured(model, messages, spec, answer, callbacks, stop, deadline, clock)
+            return await _measured(sending(False), model, messages, *rest)
         except LlmError as error:
             delay = _retry_delay(error)
             if answer.begun or delay is None or clock() + delay >= deadline:
@@ -116,15 +127,20 @@ async def stream(
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
-            return await _measured(model, messages, spec, answer, callbacks, stop, deadline, clock)
+            return await _measured(sending(True), model, messages, *rest)
         finally:
             traces.note_answer(answer.model, answer.finish_reason, answer.usage)
 
 
-async def _measured(*args) -> None:
+async def _measured(sending, model, messages, spec, answer, *rest) -> None:
+    stop = rest[1]
+    if stop.is_set():
+        answer.stopped = True
+        return
     begun, outcome = time.monotonic(), "cancelled"
     try:
-        await _once(*args)
+        async with sending:
+            await _once(model, messages, spec, answer, *rest)
         outcome = "ok"
     except LlmError as error:
         outcome = error.code

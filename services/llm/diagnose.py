@@ -144,8 +144,13 @@ class _ProviderSteps(DiagnosticSteps):
 
         :return: "native" or "prompt"
         """
-        protocol, _usage = await tool_protocol.find(
-            model, self.spec, stop=asyncio.Event(), deadline=self.deadline
+        protocol = await tool_protocol.find(
+            model,
+            self.spec,
+            Answer(),
+            sending=client.uncounted,
+            stop=asyncio.Event(),
+            deadline=self.deadline,
         )
         if protocol == "prompt":  # the endpoint may have refused more than the tools
             await self._ask(model, {"role": "user", "content": QUESTION})
@@ -167,7 +172,13 @@ class _ProviderSteps(DiagnosticSteps):
         answer = Answer()
         messages = transcript.to_langchain("", [question])
         await client.stream(
-            model, messages, self.spec, answer, stop=asyncio.Event(), deadline=self.deadline
+            model,
+            messages,
+            self.spec,
+            answer,
+            sending=client.uncounted,
+            stop=asyncio.Event(),
+            deadline=self.deadline,
         )
         return answer
 

@@ -56,6 +56,7 @@ async def _ask(llm, request, functions, answer, deadline, connections) -> None:
             PROTOCOLS["prompt"].messages(request.system_prompt, messages, functions),
             llm,
             answer,
+            sending=client.uncounted,
             stop=asyncio.Event(),
             deadline=deadline,
         )

@@ -44,6 +44,7 @@ PROBE = {
         "parameters": {"type": "object", "properties": {}},
     },
 }
+PROBE_TOKENS = 100  # of the request, about
 PROBE_QUESTION = "Call the tool report_ready now. Do not answer in words."
 
 Messages = Iterable[Mapping[str, Any]]
@@ -122,14 +123,20 @@ PROTOCOLS: dict[str, ToolProtocol] = {"native": NativeProtocol(), "prompt": Prom
 
 
 async def find(
-    model: Any, spec: LlmSpec, *, stop: asyncio.Event, deadline: float
-) -> tuple[Literal["", "native", "prompt"], dict[str, int]]:
+    model: Any,
+    spec: LlmSpec,
+    answer: Answer,
+    *,
+    sending: client.Sending,
+    stop: asyncio.Event,
+    deadline: float,
+) -> Literal["", "native", "prompt"]:
     """Ask the model to call a function, once.
 
-    :return: "native", "prompt", or "" when the turn was stopped meanwhile; and the tokens that it took
+    :param answer: a new one, which takes what it says
+    :return: "native", "prompt", or "" when the turn was stopped meanwhile
     :raises LlmError: the endpoint failed, which says nothing about functions
     """
-    answer = Answer()
     question = transcript.to_langchain("", [{"role": "user", "content": PROBE_QUESTION}])
     try:
         await client.stream(
@@ -137,15 +144,16 @@ async def find(
             question,
             spec,
             answer,
+            sending=sending,
             stop=stop,
             deadline=deadline,
         )
     except (LlmNoTools, LlmRejected):
-        return "prompt", answer.usage
+        return "prompt"
     if answer.stopped:
-        return "", answer.usage
+        return ""
     calls_it = any(call.name == PROBE["function"]["name"] for call in answer.calls)
-    return "native" if calls_it else "prompt", answer.usage
+    return "native" if calls_it else "prompt"
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from ..sentence import _lt
 from ..specs import (
     CallResult,
     LlmSpec,
+    ModelRequest,
     ServerSpec,
     ToolCall,
     TurnProgress,
@@ -93,6 +94,9 @@ class ReplayJournal:
 
     async def save_step(self, progress, calls=(), more_events=()) -> None:
         pass
+
+    async def reserve(self, request: ModelRequest) -> str:
+        return request.key
 
     async def take_steering(self, known) -> list[dict[str, Any]]:
         return []

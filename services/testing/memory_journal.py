@@ -6,13 +6,14 @@ from typing import Any
 
 from ..errors import ElicitationRequired, SignInRequired
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult, OnElicit
-from ..specs import CallResult, ToolCall, TurnProgress, Verdict
+from ..specs import CallResult, ModelRequest, ToolCall, TurnProgress, Verdict
 from ..turn.interrupt import Interrupt
 
 
 class MemoryJournal:
     """:ivar events: ``{"type", …}`` in order, with ``tool_call`` and ``tool_result`` as a host writes them
     :ivar saved: a copy of the progress at each step
+    :ivar reserved: requests to the model, in order
     :ivar suspended: calls that wait for a person, with what they want
     :ivar asked: what servers asked while they waited, answered by `answers`
     :ivar steering: messages that the person sends meanwhile
@@ -33,6 +34,7 @@ class MemoryJournal:
         self.events: list[dict[str, Any]] = []
         self.saved: list[TurnProgress] = []
         self.begun: list[ToolCall] = []
+        self.reserved: list[ModelRequest] = []
         self.ended: dict[str, list[CallResult]] = {}
         self.verdicts = verdicts or {}
         self.suspended: list[tuple[ToolCall, ElicitationRequired | SignInRequired]] = []
@@ -61,6 +63,11 @@ class MemoryJournal:
             event = {"id": call.id, "tool": call.tool.name if call.tool else call.alias}
             event |= {"args": call.arguments, "round": call.round}
             self.emit({"type": "tool_call", **event})
+
+    async def reserve(self, request: ModelRequest) -> str:
+        self._perhaps_lose("reserve")
+        self.reserved.append(request)
+        return request.key
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         self._perhaps_lose("begin_call")

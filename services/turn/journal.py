@@ -5,7 +5,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from .. import const, events, metrics
@@ -19,7 +19,7 @@ from ..records.errors import (
     TryAgain,
 )
 from ..sentence import _lt
-from ..specs import CallResult, ToolCall, TurnProgress, Verdict
+from ..specs import CallResult, ModelRequest, ToolCall, TurnProgress, Verdict
 from .event_log import EventLog
 from .interrupt import Interrupt, Interrupted
 from .ports import OutcomeUnknown, StoreGone
@@ -83,9 +83,14 @@ class TurnJournal(EventLog):
             for call in calls
         ]
         progress.epoch = self.claim.epoch
-        await self._write(
-            self.store.save_step, asdict(progress), calls, own_events=[*more_events, *started]
-        )
+        saved = asdict(progress)
+        await self._write(self.store.save_step, saved, calls, own_events=[*more_events, *started])
+        del progress.spent[: len(saved["spent"])]
+
+    async def reserve(self, request: ModelRequest) -> str:
+        key = f"{self.claim.epoch}-{request.key}"
+        await self._call_store(self.store.reserve, replace(request, key=key))
+        return key
 
     async def begin_call(self, call: ToolCall) -> Verdict:
         if self.lost:

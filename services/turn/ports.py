@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ..errors import ElicitationRequired, SignInRequired
 from ..events import Event
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
-from ..specs import CallResult, ToolCall, TurnProgress, TurnRequest, Verdict
+from ..specs import CallResult, ModelRequest, ToolCall, TurnProgress, TurnRequest, Verdict
 from .interrupt import Interrupt
 
 
@@ -62,6 +62,14 @@ class Journal(Protocol):
         :param more_events: those that belong to this step alone
         :raises LeaseLost: nothing was written
         """
+
+    async def reserve(self, request: ModelRequest) -> str:
+        """Put a request to a provider on disk before it is sent; what it took comes with the next step.
+
+        :return: its key for ``TurnProgress.spent``, unique among all claims of the turn
+        :raises EngineError: it must not be sent
+        """
+        ...
 
     async def take_steering(self, known: Collection[int]) -> list[dict[str, Any]]:
         """Take messages that the person has sent meanwhile for this turn, see `Store.take_steering`.
@@ -223,9 +231,15 @@ class Store(Protocol):
         calls: tuple[ToolCall, ...],
         events: NumberedEvents,
     ) -> None:
-        """Keep the progress, each call that is not known yet, and the events.
+        """Keep the progress, each call that is not known yet, and the events; settle the requests that have ended.
 
         :param progress: `TurnProgress` as JSON
+        """
+
+    def reserve(self, claim: Claim, request: ModelRequest) -> None:
+        """Keep a request to a provider that is about to be sent; the same key again is the same request.
+
+        :raises EngineError: it must not be sent
         """
 
     def take_steering(self, claim: Claim, known: Collection[int]) -> list[dict[str, Any]]:
@@ -318,7 +332,8 @@ class Store(Protocol):
         """
 
     def finish(self, claim: Claim, ending: Ending, events: NumberedEvents) -> None:
-        """Let go of the turn: write the events, close all that is open, and add the last events by itself.
+        """Let go of the turn: write the events, close all that is open, and add the last events by itself. Requests
+        to providers of which nothing was told stay as they were estimated.
 
         A turn that is to wait is queued at once when nothing is left to decide, and ends as stopped when that was
         asked for.

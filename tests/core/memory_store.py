@@ -32,6 +32,7 @@ class MemoryStore:
         self.events = defaultdict(dict)  # id -> {seq: payload}
         self.calls = {}  # call id -> {"epoch", "result"}
         self.endings = {}
+        self.reserved = []
         self.kept = set()  # claims whose lease was extended
         self.on_begin_call = lambda: None  # runs after a call's start was written
         self.limits = Limits()
@@ -154,6 +155,11 @@ class MemoryStore:
                 else:
                     self._write(claim, events)
             return lost
+
+    def reserve(self, claim, request):
+        with self.changed:
+            self._held(claim)
+            self.reserved.append((claim.turn_id, request))
 
     def save_step(self, claim, progress, calls, events):
         with self.changed:

@@ -185,6 +185,7 @@ class Turn:
     """`until` is the end of the lease, `waiting_until` of the wait, in seconds of the database's clock.
 
     `steers`: it may enter the turn before it; `entered` is that turn. `is_unattended`: it is of a run.
+    `costs` are the requests to providers by their key, None until it is known what they took.
     `unreviewed` are the servers of which it was shown definitions that nobody had accepted.
     """
 
@@ -206,6 +207,7 @@ class Turn:
     unreviewed: set[int] = field(default_factory=set)
     calls: list[Call] = field(default_factory=list)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
+    costs: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     ended_at: float | None = None
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 from ...errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ...mcp.session import elicitation
 from ...mcp.session.elicitation import ElicitRequest, ElicitResult
-from ...specs import CallResult, ToolCall, TurnProgress, Verdict
+from ...specs import CallResult, ModelRequest, ToolCall, TurnProgress, Verdict
 from ...turn.ports import Claim, Loaded
 from .record_calls import RecordCalls
 from .rows import Call, NumberTaken, Question, Turn
@@ -99,7 +99,7 @@ class ModelStore(RecordCalls):
     def save_step(self, claim: Claim, progress: dict, calls: tuple, events: list) -> None:
         turn = self.held(claim)
         self.insert(turn, events)
-        turn.progress = copied(progress)
+        self._keep_progress(turn, progress)
         self._close_entered(turn)
         known = {call.id for call in turn.calls}
         for call in calls:
@@ -117,6 +117,15 @@ class ModelStore(RecordCalls):
                         records=call.tool.records if call.tool else "",
                     )
                 )
+
+    def _keep_progress(self, turn: Turn, progress: dict) -> None:
+        turn.progress = copied({**progress, "spent": []})
+        for one in progress.get("spent", ()):
+            if turn.costs.get(one["key"], "") is None:
+                turn.costs[one["key"]] = copied(one["usage"])
+
+    def reserve(self, claim: Claim, request: ModelRequest) -> None:
+        self.held(claim).costs.setdefault(request.key, None)
 
     def take_steering(self, claim: Claim, known) -> list[dict]:
         turn = self.held(claim)
@@ -304,7 +313,7 @@ class ModelStore(RecordCalls):
             raise NumberTaken(f"{ending.next_seq} of turn {turn.id}")
         self.insert(turn, events)
         if ending.progress:
-            turn.progress = copied(ending.progress)
+            self._keep_progress(turn, ending.progress)
         if ending.state == "waiting" and not self.is_stop_requested(turn):
             self._wait(turn, ending.confirm, ending.next_seq)
         else:
@@ -362,6 +371,8 @@ class ModelStore(RecordCalls):
 
     def _end(self, turn: Turn, state: str, last: list[dict], error: str = "", first: int = 0):
         turn.state, turn.owner, turn.until, turn.ended_at = state, "", None, self.now()
+        for key, used in turn.costs.items():
+            turn.costs[key] = {"is_estimated": True} if used is None else used
         turn.waiting_round, turn.waiting_until = 0, None
         final = {"type": "done", "state": state}
         if state == "failed":

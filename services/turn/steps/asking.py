@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ... import events
+from ...context import budget
 from ...errors import LlmError, LlmNoTools, LlmTimeout
 from ...llm import client, dialect, failover, files, tool_protocol, transcript
 from ...llm.answer import Answer
@@ -76,7 +77,7 @@ class Asking(Step):
             if not is_found or self.progress.found_protocol == "prompt":
                 raise
             self.progress.found_protocol = "prompt"
-            answer = await self._say(await self._protocol())
+            answer = await self._say(await self._protocol(), is_retry=True)
         if answer.repair and not answer.stopped:
             self._count(answer.usage)
             self._withdraw()
@@ -90,13 +91,26 @@ class Asking(Step):
             return tool_protocol.PROTOCOLS[spec.tool_protocol]
         progress.found_protocol = progress.found_protocol or spec.found_protocol
         if not progress.found_protocol and self.tools.functions:
-            progress.found_protocol, usage = await tool_protocol.find(
-                self.model, spec, stop=self.stop, deadline=self.deadline
+            probe = Answer()
+            progress.found_protocol = await tool_protocol.find(
+                self.model,
+                spec,
+                probe,
+                sending=self._sending("protocol", tool_protocol.PROBE_TOKENS, probe),
+                stop=self.stop,
+                deadline=self.deadline,
             )
-            self._count(usage)
+            self._count(probe.usage)
         return tool_protocol.PROTOCOLS[progress.found_protocol or "native"]
 
-    async def _say(self, protocol: tool_protocol.ToolProtocol, more=(), *, is_last=False) -> Answer:
+    async def _say(
+        self,
+        protocol: tool_protocol.ToolProtocol,
+        more=(),
+        *,
+        is_last: bool = False,
+        is_retry: bool = False,
+    ) -> Answer:
         """:param more: messages behind the transcript, which are not kept
         :param is_last: the answer is not repaired, see `Answer`
         """
@@ -107,6 +121,8 @@ class Asking(Step):
             instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
         messages = [*self.history, *self.progress.messages, *more]
+        tokens = budget.tokens_of(messages) + budget.tokens_of_rest(prompt, functions)
+        sending = self._sending("answer", tokens, self.answer, is_retry=is_retry or bool(more))
         if self.llm.supports_vision:
             messages = transcript.with_pictures(messages, self.pictures, files.MAX_PICTURES)
         else:
@@ -133,6 +149,7 @@ class Asking(Step):
                 self.answer,
                 on_text=on_text,
                 on_thought=on_thought,
+                sending=sending,
                 stop=self.stop,
                 deadline=self.deadline,
                 clock=self.clock,

@@ -1,15 +1,19 @@
 """State of a turn that its steps share, while its loop runs in this process."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from ... import events, metrics
+from ... import events, metrics, text
+from ...errors import LlmError
 from ...llm import dialect, failover
 from ...llm.answer import Answer
+from ...llm.client import Sending
 from ...sentence import dump
-from ...specs import LlmSpec, TurnProgress, TurnRequest
+from ...specs import LlmSpec, ModelRequest, TurnProgress, TurnRequest
 
+MAX_TOOLS, MAX_NAME = 20, 128  # names, and characters of one, that are told with a request's cost
 DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
 
 
@@ -57,6 +61,7 @@ class Step:
         self.deadline = self.clock() + request.limits.turn_timeout - DEADLINE_MARGIN
         self.blocks = 0
         self.first_block = 0
+        self._sent = 0
 
     def _notice(self, code: str, message: str) -> None:
         event = events.notice(code, message)
@@ -66,6 +71,50 @@ class Step:
 
     def _is_last_word(self) -> bool:
         return self.progress.sum_up or self.progress.round >= self.request.limits.max_rounds
+
+    def _sending(
+        self, kind: str, tokens: int, answer: Answer, *, is_retry: bool = False
+    ) -> Sending:
+        """A `Sending` that counts.
+
+        :param kind: see `ModelRequest`
+        :param tokens: estimate of what is sent
+        :param answer: takes the answer, as far as it comes
+        """
+        return lambda is_second: self._counted(kind, tokens, answer, is_retry or is_second)
+
+    @contextlib.asynccontextmanager
+    async def _counted(
+        self, kind: str, tokens: int, answer: Answer, is_retry: bool
+    ) -> AsyncIterator[None]:
+        """Put a request to the model on disk before it is sent, and have what it took put down with the next step."""
+        self._sent += 1
+        key = await self.journal.reserve(
+            ModelRequest(
+                key=str(self._sent),
+                kind=kind,
+                llm_id=self.llm.id,
+                model=self.llm.model,
+                step=self.progress.step,
+                input_tokens=tokens,
+                output_limit=self.llm.max_tokens,
+                is_retry=is_retry,
+                is_fallback=self.llm.id != self.request.llm.id,
+            )
+        )
+        is_refused = False
+        try:
+            yield
+        except LlmError:
+            is_refused = not answer.begun
+            raise
+        finally:
+            usage = dict(answer.usage)
+            if not usage and not is_refused:
+                said = text.tokens(answer.text) + text.tokens(answer.thinking)
+                usage = {"input_tokens": tokens, "output_tokens": said, "is_estimated": True}
+            tools = [call.name[:MAX_NAME] for call in answer.calls[:MAX_TOOLS]]
+            self.progress.spent.append({"key": key, "usage": usage, "tools": tools})
 
     def _count(self, usage: dict[str, int]) -> None:
         for key, count in usage.items():

@@ -72,11 +72,13 @@ class SummingUp(Asking):
         async def write(_llm):
             nonlocal answer
             answer = Answer()
+            tokens = budget.tokens_of((*wanted.former, *wanted.messages))
             return await summary.write(
                 self.model,
                 self.llm,
                 wanted,
                 answer,
+                sending=self._sending("summary", tokens, answer),
                 stop=self.stop,
                 deadline=self.deadline,
                 clock=self.clock,

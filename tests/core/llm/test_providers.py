@@ -228,8 +228,8 @@ async def streamed(reply):
             question = transcript.to_langchain("", [{"role": "user", "content": "Hi"}])
             loop = asyncio.get_running_loop()
             await client.stream(
-                model, question, spec, answer, stop=asyncio.Event(), deadline=loop.time() + 30,
-                clock=loop.time,
+                model, question, spec, answer, sending=client.uncounted, stop=asyncio.Event(),
+                deadline=loop.time() + 30, clock=loop.time,
             )  # fmt: skip
         await kept.close()
     return answer

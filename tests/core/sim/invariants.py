@@ -302,6 +302,19 @@ def runs_leave_room(world):
     yield from world.triggers.crowded
 
 
+def every_request_has_its_cost(world):
+    """What the model was asked under a claim was put down before; a process that dies has put down one more at most."""
+    asked = Counter(one[1:] for one in world.asked)
+    for name, turn in _turns(world):
+        kept = Counter(int(key.partition("-")[0]) for key in turn.costs)
+        for epoch in range(1, turn.epoch + 1):
+            count = asked[name, turn.id, epoch]
+            if not count <= kept[epoch] <= count + 1:
+                yield name, turn.id, epoch, f"{count} requests, {kept[epoch]} costs"
+        if turn.state in FINAL and None in turn.costs.values():
+            yield name, turn.id, "a cost was never closed"
+
+
 def every_turn_ends(world):
     """Once faults end, every turn ends; people answer what it asks."""
     for database, turn in _turns(world):
@@ -347,6 +360,7 @@ INVARIANTS = (
     every_run_asks_once_and_ends,
     an_answer_is_put_down_once,
     runs_leave_room,
+    every_request_has_its_cost,
     every_turn_ends,
     nothing_is_beyond_the_engine,
 )

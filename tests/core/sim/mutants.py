@@ -53,6 +53,16 @@ def _reports_calls_in_flight_as_cancelled(self, turn, _close=Database._close):
     return _close(self, turn)
 
 
+def _forgets_what_was_spent(self, turn, progress, _keep=Database._keep_progress):
+    _keep(self, turn, {**progress, "spent": []})
+
+
+def _leaves_costs_reserved(self, turn, *args, _end=Database._end):
+    costs = dict(turn.costs)
+    _end(self, turn, *args)
+    turn.costs = costs
+
+
 @contextlib.contextmanager
 def _counts_capacity_before_the_wait(self, _name, _is_doubtful=False):
     yield max(0, self.capacity - self.count())
@@ -660,6 +670,17 @@ MUTANTS = {
         (Database, "finish", _puts_the_answer_down_first),
     ),
     "runs begin without room": ("runs_leave_room", 1, (Database, "next_run", _takes_no_count)),
+    "a request is sent that nobody has put down": (
+        "every_request_has_its_cost",
+        1,
+        (Database, "reserve", lambda *_: None),
+    ),
+    "a turn ends with requests that are reserved": (
+        "every_request_has_its_cost",
+        1,
+        (Database, "_keep_progress", _forgets_what_was_spent),
+        (Database, "_end", _leaves_costs_reserved),
+    ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
         9,
