@@ -1,4 +1,5 @@
 import contextlib
+import json
 
 import psycopg2
 from odoo import http
@@ -12,6 +13,7 @@ from ..runtime.records import mentions
 from ..runtime.turns import listeners
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
+from ..services.render import conversation_file
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
@@ -26,6 +28,10 @@ def _writes_nothing(*_args):
 READ = {"methods": ["GET"], "readonly": _writes_nothing, **ROUTE}
 PAGE = 30
 MAX_COMPANIES = 1_000  # that a browser may name
+EXPORTS = {  # ending of the file, and type
+    "markdown": ("md", "text/markdown"),
+    "json": ("json", "application/json"),
+}
 SEARCH_CHARS = 200  # of the words to find a conversation by
 
 
@@ -218,6 +224,33 @@ class ChatController(http.Controller):
     def conversation(self, conversation_id):
         return conversation_or_404(conversation_id)._conversation_page(
             limit=query_int("limit", PAGE, 1, 100), before=query_int("before")
+        )
+
+    @http.route("/api/ai/conversations/<int:conversation_id>/export", **READ)
+    def export_conversation(self, conversation_id):
+        """The whole conversation as a file; one at a time, since a long one takes seconds."""
+        channel = conversation_or_404(conversation_id)
+        kind = request.httprequest.args.get("format") or "markdown"
+        if kind not in EXPORTS:
+            raise ApiError(400, "invalid_parameter", "“format” must be “markdown” or “json”.")
+        ending, mimetype = EXPORTS[kind]
+        with listeners.slots(request.db).hold(request.env.uid, SEARCH) as has_slot:
+            if not has_slot:
+                raise ApiError.too_many_waits(request.env.lang)
+            exported = channel._exported()
+        content = (
+            json.dumps(exported, ensure_ascii=False, indent=1)
+            if kind == "json"
+            else conversation_file.markdown(exported, channel._words_of_export())
+        )
+        return request.make_response(
+            content,
+            headers=[
+                ("Content-Type", f"{mimetype}; charset=utf-8"),
+                ("Content-Disposition", http.content_disposition(f"{exported['name']}.{ending}")),
+                ("Cache-Control", "no-store"),
+                ("X-Content-Type-Options", "nosniff"),
+            ],
         )
 
     @http.route("/api/ai/conversations/<int:conversation_id>", methods=["PATCH"], **ROUTE)

@@ -221,6 +221,13 @@ OPERATIONS = {
         (),
     ),
     ("get", TALK): ("Its latest messages", "", 200, "ConversationPage", ("limit", "before")),
+    ("get", f"{TALK}/export"): (
+        "The whole conversation as a file; `format` is `markdown` or `json`",
+        "",
+        200,
+        "",
+        ("format",),
+    ),
     ("patch", TALK): ("Rename it", "NewName", 200, "Conversation", ()),
     ("delete", TALK): ("Delete it", "", 204, "", ()),
     ("post", f"{TALK}/seen"): ("Say that its answers are in view", "", 204, "", ()),

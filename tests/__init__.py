@@ -40,6 +40,7 @@ from . import test_entrances
 from . import test_error_sentences
 from . import test_execute_api
 from . import test_flat_cost
+from . import test_export
 from . import test_fleet
 from . import test_gateway
 from . import test_gateways

@@ -104,6 +104,7 @@ IMMEDIATE = {
     "/api/sessions/<int:conversation_id>/mcp-config",
     "/metrics",
     CHAT,
+    f"{CHAT}/export",
     f"{CHAT}/messages",
     f"{CHAT}/seen",
     NEW,

@@ -209,6 +209,8 @@ ROUTES = [
         (method, CHAT + path, body, {"in": OWN}, 404)
         for method, path, body in (
             ("GET", "", None),
+            ("GET", "/export", None),
+            ("GET", "/export?format=json", None),
             ("PATCH", "", {"name": "x"}),
             ("DELETE", "", None),
             ("POST", "/messages", {"content": "Hi"}),

@@ -15,7 +15,7 @@ from psycopg2.errors import QueryCanceled
 from ...services import const, text
 from ...services.errors import FileError, FileTooComplex
 from ...services.llm import files
-from ...services.render import formulas
+from ...services.render import conversation_file, formulas
 from ...tools import sentences
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, NotThere, Refusal
@@ -24,6 +24,9 @@ from ..mcp.server_opt_out import OPT_OUT
 from ..turn.ai_turn_view import without_summary
 
 PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about
+EXPORT_PAGE = 100  # messages that an export reads at once
+EXPORT_MESSAGES = 5_000  # of one export, the latest ones
+EXPORT_WEIGHT = 32 * 1024 * 1024  # bytes of them, about
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
 SEARCH_TIME = 2.0  # s that one search may take
 PORTION = 25  # conversations that are looked through at once
@@ -290,6 +293,49 @@ class DiscussChannel(models.Model):
 
     def _lines_of_calls(self, calls, reader):
         return self.env["woow_paas_platform.decision"]._lines(calls, reader)
+
+    # ------------------------------------------------------------ export
+
+    def _exported(self):
+        """The conversation as it is shown, see docs/api.md; the oldest messages of a long one are left out."""
+        pages, count, room, before, left_out = [], 0, EXPORT_WEIGHT, None, False
+        while True:
+            page = self._conversation_page(min(EXPORT_PAGE, EXPORT_MESSAGES - count), before)
+            messages = [conversation_file.message_data(message) for message in page["messages"]]
+            room -= text.weight(messages, room)
+            if room <= 0 and pages:
+                left_out = True
+                break
+            pages.append(messages)
+            ids = [message["id"] for message in page["messages"] if message["id"]]
+            count += len(ids)
+            self.env.invalidate_all()  # what was read is not kept until the end
+            if not page["has_more"]:
+                break
+            if not ids or room <= 0 or count >= EXPORT_MESSAGES:
+                left_out = True
+                break
+            before = min(ids)
+        return {
+            "format": conversation_file.FORMAT,
+            "name": page["name"],
+            "assistant": page["assistant"]["name"],
+            "cloud_service": (page["cloud_service"] or {}).get("name", ""),
+            "record": page["record"],
+            "exported_at": utc(fields.Datetime.now()),
+            "incomplete": left_out,
+            "messages": [message for messages in reversed(pages) for message in messages],
+        }
+
+    def _words_of_export(self):
+        _ = self.env._
+        outcome = self.env["woow_paas_platform.tool_call"]._fields["outcome"]
+        return conversation_file.Words(
+            _("Earlier messages are left out."),
+            _("Attached"),
+            _("Tool"),
+            dict(outcome._description_selection(self.env)),
+        )
 
     # ------------------------------------------------------------ files of a question
 

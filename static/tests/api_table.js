@@ -56,6 +56,7 @@ export const OPERATIONS = {
     "GET /api/ai/conversations": {"body": "", "answers": {"200": "Conversations"}},
     "POST /api/ai/conversations": {"body": "NewConversation", "answers": {"201": "Conversation"}},
     "GET /api/ai/conversations/{conversation_id}": {"body": "", "answers": {"200": "ConversationPage"}},
+    "GET /api/ai/conversations/{conversation_id}/export": {"body": "", "answers": {"200": ""}},
     "PATCH /api/ai/conversations/{conversation_id}": {"body": "NewName", "answers": {"200": "Conversation"}},
     "DELETE /api/ai/conversations/{conversation_id}": {"body": "", "answers": {"204": ""}},
     "POST /api/ai/conversations/{conversation_id}/seen": {"body": "", "answers": {"204": ""}},

@@ -24,7 +24,7 @@ from services.oauth_server import const as oauth_const
 from services.oauth_server import redirects, tokens
 from services.openapi import parser
 from services.records import compare, id_check, placeholders
-from services.render import formulas, html_text, markdown, markdown_rules
+from services.render import conversation_file, formulas, html_text, markdown, markdown_rules
 from services.schemas import elicitation_form
 from services.toolset import words
 from services.turn import advice, names
@@ -220,6 +220,11 @@ PATTERNS = {
         llm_errors.MAX_MESSAGE,
         of(llm_errors._QUOTA),
         ("insufficient", "credit "),
+    ),
+    "services.render.conversation_file._TICKS": (
+        20_000,
+        of(conversation_file._TICKS, "findall"),
+        ("`", "a", "`a"),
     ),
     "services.render.formulas._MARKED": (
         200_000,
