@@ -14,6 +14,7 @@ import { registry } from "@web/core/registry";
 import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
 import { chatKey } from "../core/chat_ref";
+import { copyText } from "../core/clipboard";
 import { ChatHeader } from "../conversations/chat_header";
 import { ContextGauge } from "../context/context_gauge";
 import { CommandPanel } from "../commands/command_panel";
@@ -263,6 +264,17 @@ export class AiChat extends Component {
 
     renameCurrent(name) {
         return this.rename(this.chat.currentId, name);
+    }
+
+    copyCurrent() {
+        return this.attempt(async () => {
+            const text = await this.chat.api.conversationMarkdown(this.chat.thread.id);
+            const isCopied = await copyText(text);
+            this.notification.add(
+                isCopied ? _t("Copied") : _t("Your browser does not allow copying"),
+                { type: isCopied ? "success" : "warning" }
+            );
+        });
     }
 
     toggleCalls() {

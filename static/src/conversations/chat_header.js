@@ -1,9 +1,11 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { ExportMenu } from "./export_menu";
 
 /** What is open, and what can be done with it as a whole. */
 export class ChatHeader extends Component {
     static template = "woow_paas_platform.ChatHeader";
+    static components = { ExportMenu };
     static props = {
         thread: { type: [Object, { value: null }], optional: true },
         isMenuOpen: Boolean,
@@ -16,6 +18,8 @@ export class ChatHeader extends Component {
         /** Resolves when the name is saved; a rejection keeps the input open. */
         onRename: Function,
         onDelete: Function,
+        /** Copies the conversation as Markdown. */
+        onCopy: Function,
         /** Of a panel. */
         onExpand: { type: Function, optional: true },
         onClose: { type: Function, optional: true },

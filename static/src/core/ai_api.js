@@ -1,6 +1,12 @@
 import { ApiClient, SERVER_TIMEOUT, withQuery } from "./api_client";
+import { errorFromFailure } from "./api_error";
 import { chatUrl } from "./chat_ref";
 import { upload } from "./upload";
+
+/** Where the browser gets a conversation as a file; `format` is "markdown" or "json". */
+export function exportUrl(conversationId, format) {
+    return withQuery(`/api/ai/conversations/${conversationId}/export`, { format });
+}
 
 /** The HTTP contract of the chat, and the only module that talks to it. */
 export class AiApi extends ApiClient {
@@ -89,6 +95,16 @@ export class AiApi extends ApiClient {
 
     renameConversation(id, name) {
         return this.request("PATCH", `/api/ai/conversations/${id}`, { name });
+    }
+
+    /** @returns {Promise<string>} the whole conversation */
+    async conversationMarkdown(id) {
+        const response = await this.fetch("GET", exportUrl(id, "markdown"));
+        try {
+            return await response.text();
+        } catch (failure) {
+            throw errorFromFailure(failure);
+        }
     }
 
     deleteConversation(id) {

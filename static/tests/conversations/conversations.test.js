@@ -172,3 +172,26 @@ describe("conversations", () => {
         expect(".o_ai_chat_error a").toHaveAttribute("href", /^\/web\/login\?redirect=/);
     });
 });
+
+describe("export", () => {
+    test("is a menu for the keyboard, with files and a copy", async () => {
+        const conversation = server.conversation({ name: "Trip" });
+        await mountChat({ conversationId: conversation.id });
+        await settle();
+        expect(".o_ai_chat_export_menu").toHaveCount(0);
+        await click(".o_ai_chat_export > button");
+        await animationFrame();
+        expect(".o_ai_chat_export_menu [role=menuitem]:eq(0)").toBeFocused();
+        await press("ArrowDown");
+        expect(".o_ai_chat_export_menu [role=menuitem]:eq(1)").toBeFocused();
+        expect(".o_ai_chat_export_menu a:eq(0)").toHaveAttribute(
+            "href",
+            `/api/ai/conversations/${conversation.id}/export?format=markdown`
+        );
+        expect(".o_ai_chat_export_menu a:eq(1)").toHaveAttribute("download");
+        await press("Escape");
+        await animationFrame();
+        expect(".o_ai_chat_export_menu").toHaveCount(0);
+        expect(".o_ai_chat_export > button").toBeFocused();
+    });
+});

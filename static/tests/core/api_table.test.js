@@ -87,6 +87,7 @@ test("each request of the client is one that the API takes", async () => {
             [{ assistantId: 1 }],
             [{ ...newChat, record, name: "x", enabledServers: ["wiki"] }],
         ],
+        conversationMarkdown: [[5]],
         renameConversation: [[5, "x"]],
         deleteConversation: [[5]],
         see: [[5]],
