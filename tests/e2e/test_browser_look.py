@@ -143,3 +143,26 @@ def test_forms_can_be_read(odoo, page_of):
     page.goto(f"/odoo/ai.config/{provider}")
     expect(page.locator(".o_woow_choose_model").first).to_be_visible()
     assert axe.violations(page, ".o_woow_choose_model") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_conversation_is_taken_away_from_its_header(odoo, rich, page_of, width, scheme):
+    page = page_of(odoo, "demo", viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.goto(f"/my/ai/{rich.id}")
+    expect(page.locator(".o_ai_chat_html td").first).to_be_visible()
+    button = page.get_by_role("button", name="Export")
+    button.focus()
+    page.keyboard.press("Enter")
+    menu = page.get_by_role("menu", name="Export")
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    expect(menu.get_by_role("menuitem").first).to_be_in_viewport(ratio=1)
+    assert axe.violations(page, ".o_ai_chat") == []
+    page.keyboard.press("ArrowDown")
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    said = download.value.path().read_text()
+    assert download.value.suggested_filename.endswith(".md")
+    assert "| Enterprise | unlimited | 999 | unlimited |" in said
+    assert "`time.get_current_time`" in said
+    expect(menu).to_have_count(0)
