@@ -47,7 +47,7 @@ class Retention(models.TransientModel):
                 CLEANING,
             ),
             (
-                _("Results of tool calls, with files"),
+                _("Results of tool calls"),
                 results,
                 turns._count_due("results"),
                 CLEANING,
