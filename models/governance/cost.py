@@ -1,3 +1,4 @@
+from datetime import timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from odoo import api, fields, models
@@ -6,6 +7,7 @@ from odoo.tools import SQL
 from ...services.money import prices
 
 ADMIN = "woow_paas_platform.group_admin"
+LOST = 3600  # s after which nobody tells of a request any more
 COUNTS = ("input_tokens", "cached_tokens", "output_tokens")
 TURN = "woow_paas_platform.ai_turn"
 
@@ -261,7 +263,15 @@ class Cost(models.Model):
 
     @api.model
     def _give_up_for(self, turn):
+        """Leave requests as they were estimated of which nobody will tell any more."""
         self.search([("turn_id", "=", turn.id), ("state", "=", "reserved")])._give_up()
+
+    @api.autovacuum
+    def _gc_reserved(self):
+        """The process of such a request has died, and its turn was ended by somebody else."""
+        latest = fields.Datetime.now() - timedelta(seconds=LOST)
+        lost = [("date", "<", latest), ("state", "=", "reserved")]
+        self.search([*lost, ("turn_id.state", "!=", "running")], limit=10_000)._give_up()
 
     def _key_in(self, turn, key):
         return f"turn-{turn.id}-{key}"

@@ -16,7 +16,7 @@ from ...tools import db, notify
 from ..records import mentions
 from ..records.record_calls import RecordCalls
 from . import question_files
-from .turn_calls import TurnCalls
+from .turn_calls import COST, TurnCalls
 from .turn_queue import TURN
 
 ROW_LOCK_TIMEOUT = (
@@ -89,6 +89,8 @@ class OdooStore(TurnCalls, RecordCalls):
             turn = self._in_its_language(env, claim)
             if ending.progress:
                 turn._keep_progress(ending.progress)
+                env[COST]._settle_for(turn, ending.progress.get("spent", ()))
+            env[COST]._give_up_for(turn)
             if ending.state == "waiting" and not turn._is_stop_requested():
                 last = turn._begin_wait(ending.confirm)
             else:

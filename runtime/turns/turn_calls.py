@@ -15,6 +15,7 @@ from ...tools import db
 from .turn_log import TurnLog
 
 CALL = "woow_paas_platform.tool_call"
+COST = "woow_paas_platform.cost"
 
 
 class TurnCalls(TurnLog):
@@ -30,6 +31,7 @@ class TurnCalls(TurnLog):
         def work(env):
             turn = self._held(env, claim)
             turn._keep_progress(progress)
+            env[COST]._settle_for(turn, progress.get("spent", ()))
             turn._close_entered()
             turn._tell_providers()
             found = env[CALL].search([("call_id", "in", [call.id for call in calls])])
@@ -59,7 +61,10 @@ class TurnCalls(TurnLog):
         db.transaction(self.name, work)
 
     def reserve(self, claim, request) -> None:
-        db.transaction(self.name, lambda env: self._held(env, claim)._reserve_request(request))
+        def work(env):
+            env[COST]._reserve_for(self._held(env, claim), request)
+
+        db.transaction(self.name, work)
 
     def begin_call(self, claim, call) -> Verdict:
         """Start the call, or say why not: every switch is read again in the transaction that records the start.
