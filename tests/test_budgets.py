@@ -2,6 +2,7 @@ import csv
 import io
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from unittest.mock import patch
 
@@ -14,8 +15,9 @@ from psycopg2 import IntegrityError
 
 from ..runtime.turns.store import OdooStore
 from ..services.errors import BudgetExhausted
+from ..services.specs import ModelRequest, TurnProgress
 from ..tools import db
-from .common import AiHttpCase
+from .common import AiHttpCase, TurnByHandCase
 from .race_data import RaceCase
 from .test_costs import CostCase
 
@@ -446,3 +448,22 @@ class TestBudgetsAtEntrances(AiHttpCase):
         self._assert_error(
             self._call("GET", f"{path}?from={today}&to=2020-01-01"), 400, "invalid_field"
         )
+
+
+@tagged("post_install", "-at_install")
+class TestBudgetsOfTurns(TurnByHandCase):
+    def test_a_turn_makes_no_further_request_when_nothing_is_left(self):
+        values = {"scope": "user", "user_id": self.member.id, "measure": "tokens", "limit": 100}
+        budget = self.env["woow_paas_platform.budget"].create({"name": "Mine", **values})
+        self.env.flush_all()
+        (claim,) = self.store.claim("one", 1, 15.0)
+        request = ModelRequest(
+            key="1-1", kind="answer", llm_id=self.provider.id, model="m", step=0, input_tokens=9
+        )
+        self.store.reserve(claim, request)
+        with self.assertRaises(BudgetExhausted):
+            self.store.reserve(claim, replace(request, key="1-2", step=1))
+        spent = {"key": "1-1", "usage": {"input_tokens": 200}, "tools": []}
+        self.store.save_step(claim, asdict(TurnProgress(step=1, spent=[spent])), (), [])
+        budget.invalidate_recordset()
+        self.assertEqual((budget.spent, budget.period_ids.reserved), (200, 0))
