@@ -23,6 +23,7 @@ from services.oauth import metadata
 from services.oauth_server import const as oauth_const
 from services.oauth_server import redirects, tokens
 from services.openapi import parser
+from services.personal_data import archive
 from services.records import compare, id_check, placeholders
 from services.render import conversation_file, formulas, html_text, markdown, markdown_rules
 from services.schemas import elicitation_form
@@ -537,6 +538,7 @@ PATTERNS = {
         id_check.IS_ID.search,
         ("id", "_id", "ids", ".", "_"),
     ),
+    "services.personal_data.archive._UNSAFE": (2_000, archive.file_name, ("a", "/", "a/", "\n")),
     "services.records.compare._ID": (
         compare.MAX_TEXT,
         lambda s: compare._ID.sub("id", s),
