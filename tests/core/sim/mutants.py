@@ -524,7 +524,7 @@ MUTANTS = {
     ),
     "a heartbeat reports no Stop": (
         "stop_is_never_lost",
-        54,
+        1255,
         (Database, "heartbeat", _reports_no_stop),
     ),
     "a turn is loaded without its Stop": (
