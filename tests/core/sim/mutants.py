@@ -246,13 +246,6 @@ async def _forgets_a_lost_claim(self):
         self.wakeup.set()
 
 
-async def _returns_nothing_when_it_stops(
-    self, _return_doubtful=queue_worker.QueueWorker._return_doubtful
-):
-    if not self._runner.is_stopping:
-        await _return_doubtful(self)
-
-
 def _loads_without_the_stop(self, claim, _load=Database.load):
     loaded = _load(self, claim)
     return Loaded(loaded.request, loaded.progress)
@@ -561,11 +554,6 @@ MUTANTS = {
         "a_lease_without_a_runner_is_returned",
         24,
         (queue_worker.QueueWorker, "_claim", _forgets_a_lost_claim),
-    ),
-    "a stopping runner keeps a claim whose answer was lost": (
-        "a_lease_without_a_runner_is_returned",
-        6473,
-        (queue_worker.QueueWorker, "_return_doubtful", _returns_nothing_when_it_stops),
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",

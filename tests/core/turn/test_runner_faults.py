@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from memory_store import MemoryStore
-from runners import answer, until
+from runners import answer, endless, until
 
 from services import const, events
 from services.errors import LlmRateLimited
@@ -69,6 +69,29 @@ def test_a_stopping_runner_gives_its_turns_back(store, start):
     assert store.turns[1]["state"] == "queued"
     start(answer)
     assert store.wait_ended(1).state == "done"
+
+
+def test_a_lost_claim_is_given_back_before_other_turns_end(store, start):
+    """The answer of a claim is lost in the moment in which the process is asked to stop."""
+    store.queue(1)
+    runner = start(endless)
+    store.wait(lambda s: s.turns[1]["state"] == "running")
+    stopping, claim = threading.Thread(target=runner.stop, args=(5,)), store.claim
+
+    def cut(*args):
+        if not claim(*args):
+            return []
+        stopping.start()
+        until(lambda: runner.is_stopping)
+        raise ConnectionError("cut")
+
+    store.claim = cut
+    store.queue(2)
+    runner.ring()
+    until(lambda: store.turns[2]["epoch"])
+    store.wait(lambda s: s.turns[2]["state"] == "queued", timeout=3)
+    assert store.turns[1]["state"] == "running"
+    stopping.join()
 
 
 def test_what_runs_beside_the_turns_ends_with_the_runner(store, start):
