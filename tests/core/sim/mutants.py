@@ -385,7 +385,7 @@ MUTANTS = {
     ),
     "definitions shown in earlier turns are forgotten": (
         "nothing_acts_on_foreign_words",
-        160,
+        327,
         (Database, "_comes_after_foreign_words", _counts_definitions_of_its_turn_only),
     ),
     "“always” lifts the question after foreign words": (
@@ -405,17 +405,17 @@ MUTANTS = {
     ),
     "Stop is notified but not stored": (
         "stop_is_never_lost",
-        7,
+        18,
         (Database, "request_stop", _notifies_without_storing),
     ),
     "a Stop of an entered message is dropped": (
         "stop_is_never_lost",
-        120,
+        64,
         (Database, "request_stop", _drops_the_stop_of_an_entered_message),
     ),
     "a call in flight is reported as cancelled": (
         "what_did_not_run_is_not_told_as_done",
-        36,
+        18,
         (Database, "_close", _reports_calls_in_flight_as_cancelled),
     ),
     "a sign-in writes into a running log": (
@@ -446,18 +446,18 @@ MUTANTS = {
     ),
     "a question that was asked is asked again": (
         "nobody_is_asked_twice",
-        9,
+        168,
         (Database, "suspend_call", _asks_after_a_start),
     ),
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
-        13,
+        11,
         (tools.TurnTools, "find", _resumes_by_name),
         (Database, "_may_start", _compares_the_call_with_itself),
     ),
     "a turn runs beside a younger one": (
         "one_turn_of_a_conversation_at_a_time",
-        118,
+        43,
         (Database, "_is_next", _runs_beside_a_younger),
     ),
     "a queued message starts before a waiting turn": (
@@ -487,12 +487,12 @@ MUTANTS = {
     ),
     "an approval outlives switches and definitions": (
         "a_call_starts_fresh_and_allowed",
-        4,
+        5,
         (Database, "_may_start", _starts_any_approved_call),
     ),
     "events that met a locked turn are dropped": (
         "one_writer_without_gaps",
-        14,
+        1,
         (event_log.EventLog, "put_back", _drops_drained_events),
     ),
     "events of a lost COMMIT reuse their numbers": (
@@ -507,12 +507,12 @@ MUTANTS = {
     ),
     "the task of a lost turn goes on": (
         "a_lost_turn_is_dropped",
-        13,
+        14,
         (queue_worker.QueueWorker, "_lose", _leaves_the_task_running),
     ),
     "a heartbeat reports no lost lease": (
         "a_lost_turn_is_dropped",
-        119,
+        14,
         (Database, "heartbeat", _reports_no_lost_lease),
     ),
     "a heartbeat reports no Stop": (
@@ -522,12 +522,12 @@ MUTANTS = {
     ),
     "a turn is loaded without its Stop": (
         "a_turn_stopped_before_its_claim_asks_nothing",
-        61,
+        236,
         (Database, "load", _loads_without_the_stop),
     ),
     "a Stop on a locked row is forgotten": (
         "stop_is_never_lost",
-        43,
+        25,
         (Database, "apply_stops", _forgets_stops_on_locked_rows),
     ),
     "a runner releases turns that it still runs": (
@@ -547,22 +547,22 @@ MUTANTS = {
     ),
     "a drain does not retry locked rows": (
         "a_lease_without_a_runner_is_returned",
-        90,
+        364,
         (queue_worker.QueueWorker, "_give_back", _releases_without_a_retry),
     ),
     "a claim whose answer was lost is kept": (
         "a_lease_without_a_runner_is_returned",
-        24,
+        17,
         (queue_worker.QueueWorker, "_claim", _forgets_a_lost_claim),
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",
-        77,
+        588,
         (Database, "append", _writes_without_a_lease),
     ),
     "a change runs without comparing its rehearsal": (
         "what_was_shown_is_what_is_changed",
-        1,
+        2,
         (Database, "_differs", _skips_the_rehearsal_comparison),
     ),
     "a decision counts for the next rehearsal": (
@@ -572,12 +572,12 @@ MUTANTS = {
     ),
     "a decision on an earlier question counts for the current one": (
         "what_was_shown_is_what_is_changed",
-        157,
+        33,
         (Call, "is_as_shown", lambda self, shown: True),
     ),
     "a grant replaces the decision on a rehearsal": (
         "what_was_shown_is_what_is_changed",
-        1,
+        294,
         (Database, "_may_start", _lets_a_grant_replace_the_decision),
     ),
     "rows are on disk before their result": (
@@ -599,27 +599,27 @@ MUTANTS = {
     ),
     "external effects run again after a crash": (
         "what_was_sent_is_not_sent_again",
-        113,
+        1,
         (Database, "begin_call", _runs_lost_calls_again),
     ),
     "an external effect starts unrecorded": (
         "what_was_sent_is_not_sent_again",
-        1,
+        0,
         (Call, "is_one_transaction", property(lambda _call: True)),
     ),
     "a failed try with external effects runs again": (
         "what_was_sent_is_not_sent_again",
-        36,
+        69,
         (TryAgain, "__init__", _forgets_external_effects),
     ),
     "a call on records is tried without end": (
         "a_call_on_records_is_tried_a_few_times",
-        395,
+        60,
         (journal, "RECORD_TRIES", 1000),
     ),
     "a Stop between two tries is not heard": (
         "a_call_on_records_is_tried_a_few_times",
-        28,
+        39,
         (TurnJournal, "_tried", _ignores_a_stop_between_tries),
     ),
     "an event that is told again starts another run": (
@@ -634,7 +634,7 @@ MUTANTS = {
     ),
     "a chain of runs has no end": (
         "every_run_asks_once_and_ends",
-        1,
+        130,
         (Database, "MAX_DEPTH", 1000),
     ),
     "a run that was begun is begun again": (
@@ -657,7 +657,7 @@ MUTANTS = {
         1,
         (Database, "finish", _puts_the_answer_down_first),
     ),
-    "runs begin without room": ("runs_leave_room", 1, (Database, "next_run", _takes_no_count)),
+    "runs begin without room": ("runs_leave_room", 5, (Database, "next_run", _takes_no_count)),
     "a request is sent that nobody has put down": (
         "every_request_has_its_cost",
         1,
@@ -671,7 +671,7 @@ MUTANTS = {
     ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
-        9,
+        168,
         (Database, "suspend_call", _suspends_twice),
     ),
 }
