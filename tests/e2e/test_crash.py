@@ -22,6 +22,7 @@ TESTS = "woow_paas_platform.assistant_test"
 RESULTS = "woow_paas_platform_assistant_test_result"
 TRIALS = 8
 SERVES = "The AI runner serves"
+STOPS = "The AI runner is stopping"
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +232,7 @@ def test_sigterm_ends_what_it_can_and_gives_the_rest_back(fleet, scripted_llm, c
     wait_for(lambda: counter.executions("short"), "the call starts")
     wait_for(lambda: "text" in str(log_of(odoo, endless.id)), "the model speaks")
     runner.popen.send_signal(signal.SIGTERM)
+    wait_for(lambda: STOPS in runner.log.read_text(errors="replace"), "the runner stops")
     late = Chat(odoo).ask("too late")
     assert short.wait_ended() == "done"
     assert runner.popen.wait(20) == 0
