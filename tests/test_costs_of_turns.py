@@ -62,6 +62,21 @@ class TestCostsOfTurns(TurnByHandCase):
         self.assertEqual((second.state, second.is_estimated), ("settled", False))
         self.assertTrue(second.is_retry)
 
+    def test_what_died_with_its_turn_is_closed(self):
+        """Nobody ends a turn that was deleted, and its budgets would wait."""
+        self.store.reserve(self.claim, self.request)
+        cost = self._costs()
+        cost.sudo().env.cr.execute(
+            "UPDATE woow_paas_platform_cost SET date = date - interval '2 hours' WHERE id = %s",
+            [cost.id],
+        )
+        self.env["woow_paas_platform.cost"]._gc_reserved()
+        self.assertEqual(self._costs().state, "reserved", "its turn still runs")
+        self.turn.unlink()
+        self.env["woow_paas_platform.cost"]._gc_reserved()
+        self.env.invalidate_all()
+        self.assertEqual((cost.state, cost.is_estimated), ("settled", True))
+
     def test_nobody_else_spends_for_a_turn(self):
         with self.assertRaises(LeaseLost):
             self.store.reserve(replace(self.claim, epoch=self.claim.epoch + 1), self.request)

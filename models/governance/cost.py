@@ -2,6 +2,7 @@ from datetime import timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from odoo import api, fields, models
+from odoo.fields import Domain
 from odoo.tools import SQL
 
 from ...services.money import prices
@@ -270,8 +271,9 @@ class Cost(models.Model):
     def _gc_reserved(self):
         """The process of such a request has died, and its turn was ended by somebody else."""
         latest = fields.Datetime.now() - timedelta(seconds=LOST)
-        lost = [("date", "<", latest), ("state", "=", "reserved")]
-        self.search([*lost, ("turn_id.state", "!=", "running")], limit=10_000)._give_up()
+        is_over = Domain("turn_id", "=", False) | Domain("turn_id.state", "!=", "running")
+        lost = Domain("date", "<", latest) & Domain("state", "=", "reserved")
+        self.search(lost & is_over, limit=10_000)._give_up()
 
     def _key_in(self, turn, key):
         return f"turn-{turn.id}-{key}"
