@@ -291,7 +291,7 @@ class Cost(models.Model):
             "assistant_id": turn.assistant_id.id,
             "version_id": turn.version_id.id,
             "cloud_service_id": turn.cloud_service_id.id,
-            "company_id": (turn.companies or [turn.user_id.company_id.id])[0],
+            "company_id": turn._paying_company_id(),
         }
 
     def _company_of(self, vals):

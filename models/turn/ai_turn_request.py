@@ -168,10 +168,13 @@ class AiTurn(models.Model):
         """
         if self.given_call:  # asks no model
             return Spending()
-        company_ids = self.companies or self.user_id.company_id.ids
         return self.assistant_id._left_of_budget(
-            self.user_id, self.cloud_service_id, company_ids[0]
+            self.user_id, self.cloud_service_id, self._paying_company_id()
         )
+
+    def _paying_company_id(self):
+        """Id of the company that the turn's requests count for."""
+        return (self.companies or self.user_id.company_id.ids)[0]
 
     def _given_call(self):
         """:return: the `GivenCall` that is all that the turn does, or None"""
