@@ -9,6 +9,7 @@ from ..sentence import _lt
 from .dialect import EXTRAS
 from .thinking import KEY, MAX_KEPT, ThinkReader
 
+MAX_TOKENS = 10_000_000  # of one request; no model reads more
 CUT = _lt("The arguments were cut off. Call the tool again with shorter arguments.")
 NOT_JSON = _lt("The arguments are not a valid JSON object.")
 
@@ -136,9 +137,18 @@ class Answer:
 
 def _usage(reported: dict[str, Any]) -> dict[str, int]:
     """`cached_tokens` are those of the input that the provider did not have to read again; left out if none."""
-    usage = {key: reported.get(key) or 0 for key in ("input_tokens", "output_tokens")}
-    cached = (reported.get("input_token_details") or {}).get("cache_read")
+    usage = {key: _counted(reported.get(key)) for key in ("input_tokens", "output_tokens")}
+    cached = _counted((reported.get("input_token_details") or {}).get("cache_read"))
     return {**usage, "cached_tokens": cached} if cached else usage
+
+
+def _counted(told: Any) -> int:
+    """A provider's count as one that can be added up and paid for.
+
+    >>> _counted(12), _counted(-1), _counted(10**30), _counted("12")
+    (12, 0, 10000000, 0)
+    """
+    return min(max(told, 0), MAX_TOKENS) if isinstance(told, int) else 0
 
 
 def flatten(content: Any) -> str:
