@@ -113,13 +113,13 @@ async def stream(
     from langsmith import tracing_context  # noqa: PLC0415
 
     callbacks = (on_text or _no_callback, on_thought or _no_callback)
-    rest = (spec, answer, callbacks, stop, deadline, clock)
+    sent = (model, messages, spec, answer, callbacks, stop, deadline, clock)
     with (
         tracing_context(enabled=False),
         traces.model(spec, dialect.provider_of(spec.base_url)),
     ):
         try:
-            return await _measured(sending(False), model, messages, *rest)
+            return await _measured(sending(False), *sent)
         except LlmError as error:
             delay = _retry_delay(error)
             if answer.begun or delay is None or clock() + delay >= deadline:
@@ -127,20 +127,21 @@ async def stream(
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
             answer.finish_reason = ""
-            return await _measured(sending(True), model, messages, *rest)
+            return await _measured(sending(True), *sent)
         finally:
             traces.note_answer(answer.model, answer.finish_reason, answer.usage)
 
 
-async def _measured(sending, model, messages, spec, answer, *rest) -> None:
-    stop = rest[1]
-    if stop.is_set():
+async def _measured(
+    sending, model, messages, spec, answer, callbacks, stop, deadline, clock
+) -> None:
+    if stop.is_set():  # before it is put down, and again before it is sent
         answer.stopped = True
         return
     begun, outcome = time.monotonic(), "cancelled"
     try:
         async with sending:
-            await _once(model, messages, spec, answer, *rest)
+            await _once(model, messages, spec, answer, callbacks, stop, deadline, clock)
         outcome = "ok"
     except LlmError as error:
         outcome = error.code
