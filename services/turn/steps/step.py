@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from ... import events, metrics, text
-from ...errors import LlmError
+from ...errors import LlmError, LlmTimeout
 from ...llm import dialect, failover
 from ...llm.answer import Answer
 from ...llm.client import Sending
@@ -105,6 +105,8 @@ class Step:
         is_refused = False
         try:
             yield
+        except LlmTimeout:  # it was taken, and may be charged
+            raise
         except LlmError:
             is_refused = not answer.begun
             raise
