@@ -1,0 +1,54 @@
+import { useEffect, useExternalListener, useRef, useState } from "@odoo/owl";
+import { uniqueId } from "@web/core/utils/functions";
+
+/**
+ * A menu that a button opens: arrows move in it, Escape leads back to the button, a click elsewhere closes it.
+ *
+ * The template has the refs `root` and `button`, and items with the role menuitem.
+ *
+ * @param {string} prefix of the menu's id
+ * @returns {{id: string, state: {isOpen: boolean}, toggle: Function, close: Function, onKeydown: Function}}
+ */
+export function useMenu(prefix) {
+    const root = useRef("root");
+    const button = useRef("button");
+    const state = useState({ isOpen: false });
+    const items = () => [...root.el.querySelectorAll("[role=menuitem]")];
+    const close = () => {
+        state.isOpen = false;
+        button.el.focus();
+    };
+    useExternalListener(window, "click", (ev) => {
+        if (!root.el.contains(ev.target)) {
+            state.isOpen = false;
+        }
+    });
+    useEffect(
+        (isOpen) => isOpen && items()[0].focus(),
+        () => [state.isOpen]
+    );
+    return {
+        id: uniqueId(prefix),
+        state,
+        close,
+        toggle() {
+            state.isOpen = !state.isOpen;
+        },
+        onKeydown(ev) {
+            const step = { ArrowDown: 1, ArrowUp: -1 }[ev.key];
+            if (!state.isOpen) {
+                return;
+            }
+            if (step) {
+                ev.preventDefault();
+                const all = items();
+                all.at((all.indexOf(document.activeElement) + step) % all.length).focus();
+            } else if (ev.key === "Escape") {
+                ev.stopPropagation();
+                close();
+            } else if (ev.key === "Tab") {
+                state.isOpen = false;
+            }
+        },
+    };
+}
