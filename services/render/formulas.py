@@ -57,12 +57,13 @@ _ATTRIBUTES = frozenset(
             "columnspacing",
             "columnlines",
         ),
-        *("rowlines", "notation", "width", "height", "depth", "voffset", "symmetric", "largeop"),
+        *("rowlines", "notation", "width", "symmetric", "largeop"),
     )
 )
 # Between single marks may be two prices, too.
 _LIKE_TEX = re.compile(r"[\\^_={}<>+]|^[A-Za-z]'*$")
-_VALUE = re.compile(r"[\w.#%+ -]{1,40}", re.ASCII)
+# No length is negative: a formula stays in its place.
+_VALUE = re.compile(r"(?!-)(?:[\w.#%+ ]|\w-\w){1,40}", re.ASCII)
 
 
 def drawn(source: str) -> str:
@@ -83,7 +84,7 @@ def _replaced(match: re.Match[str]) -> str:
     return f'<span class="{CLASS}">{drawing}</span>' if drawing else match[0]
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=128)
 def mathml(marked: str) -> str:
     """MathML of one formula, empty where it cannot be drawn.
 

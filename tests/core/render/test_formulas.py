@@ -78,6 +78,15 @@ def test_a_formula_can_do_nothing_but_be_shown(source):
     assert "<script" not in found and "<img" not in found
 
 
+@pytest.mark.parametrize(
+    "source", [r"a\hspace{-50em}b", r"\raise 5em x", r"\raisebox{-9em}{x}", r"\lower 5em x"]
+)
+def test_a_formula_stays_in_its_place(source):
+    found = math(f"\\({source}\\)")
+    given = "".join(attributes for _tag, attributes in TAG.findall(found))
+    assert "offset" not in given and "-" not in given and "em" not in given
+
+
 def test_only_so_many_of_one_text_are_drawn():
     many = " ".join(f"$x^{{{number}}}$" for number in range(formulas.MAX_FORMULAS + 50))
     assert markdown.shown(many).count("<math") == formulas.MAX_FORMULAS
