@@ -70,10 +70,10 @@ class TestCostsOfTurns(TurnByHandCase):
             "UPDATE woow_paas_platform_cost SET date = date - interval '2 hours' WHERE id = %s",
             [cost.id],
         )
-        self.env["woow_paas_platform.cost"]._gc_reserved()
+        self.env["woow_paas_platform.cost"]._cron_close_lost()
         self.assertEqual(self._costs().state, "reserved", "its turn still runs")
         self.turn.unlink()
-        self.env["woow_paas_platform.cost"]._gc_reserved()
+        self.env["woow_paas_platform.cost"]._cron_close_lost()
         self.env.invalidate_all()
         self.assertEqual((cost.state, cost.is_estimated), ("settled", True))
 

@@ -267,9 +267,9 @@ class Cost(models.Model):
         """Leave requests as they were estimated of which nobody will tell any more."""
         self.search([("turn_id", "=", turn.id), ("state", "=", "reserved")])._give_up()
 
-    @api.autovacuum
-    def _gc_reserved(self):
-        """The process of such a request has died, and its turn was ended by somebody else."""
+    @api.model
+    def _cron_close_lost(self):
+        """Give up requests of which nobody will tell any more, so that they hold no budget."""
         latest = fields.Datetime.now() - timedelta(seconds=LOST)
         is_over = Domain("turn_id", "=", False) | Domain("turn_id.state", "!=", "running")
         lost = Domain("date", "<", latest) & Domain("state", "=", "reserved")
