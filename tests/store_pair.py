@@ -5,14 +5,23 @@ from unittest.mock import patch
 
 from odoo import fields
 
-from ..services.errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
+from ..models.governance import cost
+from ..services.errors import (
+    BudgetExhausted,
+    ElicitationRequired,
+    LeaseLost,
+    SignInRequired,
+    TurnGone,
+)
 from ..services.mcp.session.elicitation import ElicitRequest
-from ..services.specs import ServerSpec, ToolCall, ToolSpec
+from ..services.specs import ModelRequest, ServerSpec, ToolCall, ToolSpec
 from ..services.testing import model_store
 from ..tools import db
 
 TURN = "woow_paas_platform.ai_turn"
 RUN = "woow_paas_platform.ai_run"
+COST = "woow_paas_platform.cost"
+BUDGET = 600  # tokens
 AT_ONCE = 2  # turns of runs
 LEASE = 15.0
 PAST = timedelta(hours=-1)
@@ -60,6 +69,17 @@ class StorePair:
             )
 
         self._furnish_runs()
+        self.budget = self.env["woow_paas_platform.budget"].create(
+            {
+                "name": "Tokens",
+                "scope": "assistant",
+                "assistant_id": case.assistant.id,
+                "measure": "tokens",
+                "limit": BUDGET,
+                "owner_id": False,
+            }
+        )
+        self.model.budget = BUDGET
 
     def _furnish_runs(self):
         """Two actions and two records of which runs may be."""
@@ -143,6 +163,11 @@ class StorePair:
                 {seq: self._event(event, {}) for seq, event in sorted(mine.events.items())},
             )
 
+        period = self.budget.period_ids
+        self.case.assertEqual(
+            (round(period.spent), round(period.reserved)),
+            (self.model.spent, sum(self.model.holds.values())),
+        )
         for number, run in self.runs.items():
             mine = self.model.runs[number]
             turn = mine.turn if mine.turn in self.model.turns else 0
@@ -168,7 +193,9 @@ class StorePair:
         lease = (turn.lease_owner or "", turn.lease_epoch, bool(turn.lease_until))
         held = (turn.state, *lease, turn.entered_id.id or 0)
         waits = (turn.waiting_round, bool(turn.waiting_until))
-        return held, turn.stop_requested, waits, _progress(turn.transcript or {}), calls
+        costs = self.env[COST].search([("turn_id", "=", turn.id)])
+        is_open = {cost.key.split("-", 2)[2]: cost.state == "reserved" for cost in costs}
+        return held, turn.stop_requested, waits, _progress(turn.transcript or {}), calls, is_open
 
     # ------------------------------------------------------------ what is passed to both
 
@@ -199,6 +226,26 @@ class StorePair:
             )
             for spec in specs
         ]
+
+    def request(self, claim, number, tokens):
+        """A request to the model under a claim."""
+        return ModelRequest(
+            key=f"{claim.epoch}-{number}",
+            kind="answer",
+            llm_id=self.case.assistant.config_id.id,
+            model="gpt",
+            step=0,
+            input_tokens=tokens,
+            output_limit=50,
+        )
+
+    def close_lost(self):
+        def real():
+            with patch.object(cost, "LOST", -60):
+                self.env[COST]._cron_close_lost()
+            self.env.flush_all()
+
+        self.both(real, self.model.close_lost)
 
     # ------------------------------------------------------------ acts of people
 
@@ -309,7 +356,7 @@ class StorePair:
 def _said(act):
     try:
         return "said", act()
-    except (LeaseLost, TurnGone, model_store.NotPossible) as refused:
+    except (BudgetExhausted, LeaseLost, TurnGone, model_store.NotPossible) as refused:
         return type(refused).__name__, None
 
 
@@ -328,7 +375,8 @@ def _model_row(turn):
     }
     held = (turn.state, turn.owner, turn.epoch, turn.until is not None, turn.entered)
     waits = (turn.waiting_round, turn.waiting_until is not None)
-    return held, turn.stop, waits, _progress(turn.progress), calls
+    is_open = {key: used is None for key, used in turn.costs.items()}
+    return held, turn.stop, waits, _progress(turn.progress), calls, is_open
 
 
 def _progress(transcript):

@@ -46,8 +46,19 @@ class StoreMachine(PairMachine):
         self.claims += claims
         self.numbers |= {claim: claim.next_seq for claim in claims}
 
-    @rule(which=any_, count=st.integers(0, 2), tool=any_, events=st.integers(0, 1))
-    def save_step(self, which, count, tool, events):
+    @rule(which=any_, number=st.integers(0, 3), tokens=st.sampled_from([0, 30, 300]))
+    def reserve(self, which, number, tokens):
+        if claim := self._claim(which):
+            self._both("reserve", claim, self.pair.request(claim, number, tokens))
+
+    @rule(
+        which=any_,
+        count=st.integers(0, 2),
+        tool=any_,
+        events=st.integers(0, 1),
+        spent=st.integers(0, 3),
+    )
+    def save_step(self, which, count, tool, events, spent=0):
         if not (claim := self._claim(which)):
             return
         tools = [*self.pair.tools.exists(), None]
@@ -56,7 +67,18 @@ class StoreMachine(PairMachine):
             for n in range(count)
         ]
         said = [{"type": "tool_call", "id": call.id} for call, _ in calls]
-        progress = asdict(TurnProgress(step=which, started=True, messages=self._entered(claim)))
+        usage = {"input_tokens": 20, "output_tokens": 40}
+        progress = asdict(
+            TurnProgress(
+                step=which,
+                started=True,
+                messages=self._entered(claim),
+                spent=[
+                    {"key": f"{claim.epoch}-{number}", "usage": usage, "tools": []}
+                    for number in range(spent)
+                ],
+            )
+        )
         written = self._write(
             claim,
             "save_step",
@@ -267,6 +289,10 @@ class StoreMachine(PairMachine):
             self.pair.delete_run(runs[run % len(runs)])
 
     # ------------------------------------------------------------ administrators and crons
+
+    @rule()
+    def close_lost(self):
+        self.pair.close_lost()
 
     @rule(turn=any_)
     def expire(self, turn):

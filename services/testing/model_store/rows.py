@@ -256,3 +256,10 @@ class Run:
     depth: int = 0
     state: str = "scheduled"
     turn: int = 0
+
+
+def copied(data: Any) -> Any:
+    """A copy of JSON all the way down."""
+    if isinstance(data, dict):
+        return {key: copied(value) for key, value in data.items()}
+    return [copied(value) for value in data] if isinstance(data, list) else data

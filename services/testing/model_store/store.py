@@ -1,21 +1,20 @@
 """Writes of a runner while it holds a turn."""
 
 from dataclasses import replace
-from typing import Any
 
 from ...errors import ElicitationRequired, LeaseLost, SignInRequired, TurnGone
 from ...mcp.session import elicitation
 from ...mcp.session.elicitation import ElicitRequest, ElicitResult
-from ...specs import CallResult, ModelRequest, ToolCall, TurnProgress, Verdict
+from ...specs import CallResult, ToolCall, TurnProgress, Verdict
 from ...turn.ports import Claim, Loaded
-from .record_calls import RecordCalls
-from .rows import Call, NumberTaken, Question, Turn
+from .costs import Costs
+from .rows import Call, NumberTaken, Question, Turn, copied
 
 APPROVAL_TIME = 24 * 3600.0  # s that a turn waits for its person
 NOT_FINISHED = "The call was not finished."
 
 
-class ModelStore(RecordCalls):
+class ModelStore(Costs):
     """Implements `ports.Store`.
 
     :ivar tools: by id, those that exist
@@ -68,6 +67,8 @@ class ModelStore(RecordCalls):
 
     def load(self, claim: Claim) -> Loaded:
         turn = self.held(claim)
+        if not turn.progress:
+            self.check_budget()
         progress = TurnProgress(**copied(turn.progress))
         shown = (tool for tool in self.tools.values() if tool.is_usable and tool.is_unreviewed)
         turn.unreviewed |= {tool.server.id for tool in shown}
@@ -120,12 +121,7 @@ class ModelStore(RecordCalls):
 
     def _keep_progress(self, turn: Turn, progress: dict) -> None:
         turn.progress = copied({**progress, "spent": []})
-        for one in progress.get("spent", ()):
-            if turn.costs.get(one["key"], "") is None:
-                turn.costs[one["key"]] = copied(one["usage"])
-
-    def reserve(self, claim: Claim, request: ModelRequest) -> None:
-        self.held(claim).costs.setdefault(request.key, None)
+        self.settle(turn, progress.get("spent", ()))
 
     def take_steering(self, claim: Claim, known) -> list[dict]:
         turn = self.held(claim)
@@ -314,6 +310,7 @@ class ModelStore(RecordCalls):
         self.insert(turn, events)
         if ending.progress:
             self._keep_progress(turn, ending.progress)
+        self.give_up(turn)
         if ending.state == "waiting" and not self.is_stop_requested(turn):
             self._wait(turn, ending.confirm, ending.next_seq)
         else:
@@ -371,8 +368,6 @@ class ModelStore(RecordCalls):
 
     def _end(self, turn: Turn, state: str, last: list[dict], error: str = "", first: int = 0):
         turn.state, turn.owner, turn.until, turn.ended_at = state, "", None, self.now()
-        for key, used in turn.costs.items():
-            turn.costs[key] = {"is_estimated": True} if used is None else used
         turn.waiting_round, turn.waiting_until = 0, None
         final = {"type": "done", "state": state}
         if state == "failed":
@@ -383,13 +378,6 @@ class ModelStore(RecordCalls):
             one.entered = 0
             if one.stop:
                 self.request_stop(one.id)
-
-
-def copied(data: Any) -> Any:
-    """A copy of JSON all the way down."""
-    if isinstance(data, dict):
-        return {key: copied(value) for key, value in data.items()}
-    return [copied(value) for value in data] if isinstance(data, list) else data
 
 
 def close_questions(call: Call) -> None:

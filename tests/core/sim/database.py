@@ -1,6 +1,6 @@
 """The model of a database, with what a world sees in it and what other transactions lock."""
 
-from services.errors import LeaseLost, TurnGone
+from services.errors import BudgetExhausted, LeaseLost, TurnGone
 from services.testing import model_store
 from services.turn.ports import TurnsLocked
 
@@ -70,6 +70,15 @@ class Database(model_store.Database):
         if locked:
             raise TurnsLocked(locked, lost)
         return lost
+
+    def reserve(self, claim, request):
+        used = self.used
+        try:
+            super().reserve(claim, request)
+        except BudgetExhausted:
+            self._world.observe_refusal(self, claim, used)
+            raise
+        self._world.observe_reservation(self, claim, request, used)
 
     # ------------------------------------------------------------ records
 

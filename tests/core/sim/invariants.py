@@ -315,6 +315,24 @@ def every_request_has_its_cost(world):
             yield name, turn.id, "a cost was never closed"
 
 
+def budgets_are_kept(world):
+    """Nothing is spent twice, each request holds its share before it is sent, and at the end nothing is held."""
+    yield from world.overspent
+    yield from world.unheld
+    for name, database in world.databases.items():
+        if database.holds:
+            yield name, "held for nobody", dict(database.holds)
+        if database.spent < 0:
+            yield name, "spent", database.spent
+    for name, turn in _turns(world):
+        code = next((event["code"] for event in _events(turn, "error")), "")
+        is_refused = (name, turn.id) in world.refused or not turn.progress
+        if code == "budget_exhausted" and not is_refused:
+            yield name, turn.id, "ended for a budget that had something left"
+        if (name, turn.id) in world.refused and turn.state == "done":
+            yield name, turn.id, "answered without a budget"
+
+
 def every_turn_ends(world):
     """Once faults end, every turn ends; people answer what it asks."""
     for database, turn in _turns(world):
@@ -361,6 +379,7 @@ INVARIANTS = (
     an_answer_is_put_down_once,
     runs_leave_room,
     every_request_has_its_cost,
+    budgets_are_kept,
     every_turn_ends,
     nothing_is_beyond_the_engine,
 )

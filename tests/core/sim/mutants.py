@@ -7,6 +7,7 @@ import contextlib
 from unittest import mock
 
 from services import specs
+from services.errors import BudgetExhausted
 from services.records.errors import TryAgain
 from services.testing.model_store import Call, Database, store, turn_queue
 from services.turn import calls, event_log, journal, tools
@@ -57,10 +58,22 @@ def _forgets_what_was_spent(self, turn, progress, _keep=Database._keep_progress)
     _keep(self, turn, {**progress, "spent": []})
 
 
-def _leaves_costs_reserved(self, turn, *args, _end=Database._end):
-    costs = dict(turn.costs)
-    _end(self, turn, *args)
-    turn.costs = costs
+def _counts_only_what_is_spent(self):
+    if self.budget is not None and self.spent >= self.budget:
+        raise BudgetExhausted
+
+
+def _holds_what_has_ended(self, turn, spent, _settle=Database.settle):
+    held = dict(self.holds)
+    _settle(self, turn, spent)
+    self.holds = held
+
+
+async def _sends_what_is_refused(self, request, _reserve=TurnJournal.reserve):
+    try:
+        return await _reserve(self, request)
+    except BudgetExhausted:
+        return f"{self.claim.epoch}-{request.key}"
 
 
 @contextlib.contextmanager
@@ -390,7 +403,7 @@ MUTANTS = {
     ),
     "“always” lifts the question after foreign words": (
         "nothing_acts_on_foreign_words",
-        22,
+        36,
         (Database, "_may_start", _lets_a_grant_lift_the_question),
     ),
     "the end of a turn leaves its calls open": (
@@ -572,7 +585,7 @@ MUTANTS = {
     ),
     "a decision on an earlier question counts for the current one": (
         "what_was_shown_is_what_is_changed",
-        33,
+        110,
         (Call, "is_as_shown", lambda self, shown: True),
     ),
     "a grant replaces the decision on a rehearsal": (
@@ -667,7 +680,22 @@ MUTANTS = {
         "every_request_has_its_cost",
         1,
         (Database, "_keep_progress", _forgets_what_was_spent),
-        (Database, "_end", _leaves_costs_reserved),
+        (Database, "give_up", lambda *_: None),
+    ),
+    "what other requests have reserved can be spent, too": (
+        "budgets_are_kept",
+        31,
+        (Database, "check_budget", _counts_only_what_is_spent),
+    ),
+    "a request that has ended stays reserved": (
+        "budgets_are_kept",
+        0,
+        (Database, "settle", _holds_what_has_ended),
+    ),
+    "a request that the budget refuses is sent": (
+        "budgets_are_kept",
+        10,
+        (TurnJournal, "reserve", _sends_what_is_refused),
     ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",

@@ -48,6 +48,10 @@ class Record:
         self.tried_in_vain = []  # after their Stop
         self.shown = {}  # (database, call) -> the rehearsal that its person has allowed
         self.unshown = []  # changes that nobody has seen like this
+        self.reserved = set()  # (database, turn, key) of requests in a budget
+        self.overspent = []  # requests that went beyond a budget, or were refused within it
+        self.unheld = []  # requests that the model got without a reservation
+        self.refused = set()  # (database, turn) for which nothing was left
         self.sent_early = []  # before their start was on disk
 
     def asked_model(self, process, journal):
@@ -55,6 +59,26 @@ class Record:
             (self.now, journal.store.name, journal.claim.turn_id, journal.claim.epoch)
         )
         self.tell(process, "asks the model", journal.claim)
+
+        database = self.databases[journal.store.name]
+        turn = database.turns.get(journal.claim.turn_id)
+        is_held = any(number == journal.claim.turn_id for number, _ in database.holds)
+        if turn and (turn.state, turn.epoch) == ("running", journal.claim.epoch) and not is_held:
+            self.unheld.append((database.name, turn.id, turn.epoch))
+
+    def observe_reservation(self, database, claim, request, used):
+        """:param used: tokens of the budget before it"""
+        key = (database.name, claim.turn_id, request.key)
+        is_beyond = database.budget is not None and used >= database.budget
+        if is_beyond and key not in self.reserved:
+            self.overspent.append((*key, f"{used} of {database.budget}"))
+        self.reserved.add(key)
+
+    def observe_refusal(self, database, claim, used):
+        """:param used: tokens of the budget before it"""
+        self.refused.add((database.name, claim.turn_id))
+        if used < database.budget:
+            self.overspent.append((database.name, claim.turn_id, "refused", used))
 
     def observe_beat(self, process, database, claims):
         """Leases that are extended although nothing is written under them any more, not just in that moment."""

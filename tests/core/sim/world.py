@@ -55,8 +55,11 @@ class World(Record):
         self.lease, self.capacity, self.max_steps = 15.0, self.plan.capacity, 3
         self.databases = {f"db{n}": Database(self, f"db{n}") for n in range(self.plan.databases)}
         self.definition_dice = random.Random(f"definitions of {seed}")
+        self.budget_dice = random.Random(f"budgets of {seed}")
         for database in self.databases.values():
             database.has_taint = self.plan.has_taint
+            if self.budget_dice.random() < 0.15:
+                database.budget = self.budget_dice.choice((400, 800, 1500, 3000))
         self.outages = {name: Outage() for name in self.databases}
         self.people = people.People(self)
         self.triggers = Triggers(self)
@@ -204,6 +207,8 @@ class World(Record):
             self._run_until(HORIZON)
             self._calm_down()
             self._run_until(HORIZON + END_TIMEOUT * self.triggers.length, self._is_over)
+            for database in self.databases.values():
+                database.close_lost()
         for process in self.processes:
             process.kill()
 
