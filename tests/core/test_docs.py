@@ -105,7 +105,7 @@ def test_keys_of_the_operator_are_those_that_are_read():
 
 def test_each_rule_that_is_broken_on_purpose_stands_in_the_table_of_the_simulation():
     page = (ROOT / "docs/simulation.md").read_text()
-    table = page.partition("| broken on purpose | noticed by | in world |")[2].partition("\n\n")[0]
+    table = page.partition("| broken on purpose | noticed by | worlds |")[2].partition("\n\n")[0]
     rows = [row.strip("| ").split(" | ") for row in table.splitlines()[2:]]
     assert rows == [
         [name, invariant.replace("_", " "), str(seed + 1)]

@@ -48,7 +48,7 @@ def _mutants(worlds):
     for name in mutants.MUTANTS:
         count = mutants.worlds_until_noticed(name, range(worlds))
         missed += not count
-        print(f"{name}: {f'in world {count}' if count else 'NOT NOTICED'}", flush=True)
+        print(f"{name}: {f'after {count} worlds' if count else 'NOT NOTICED'}", flush=True)
     return 1 if missed else 0
 
 

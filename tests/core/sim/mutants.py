@@ -383,7 +383,7 @@ def _lets_a_grant_lift_the_question(self, row, origin, _may_start=Database._may_
 MUTANTS = {
     "foreign words are not looked for": (
         "nothing_acts_on_foreign_words",
-        5,
+        2,
         (Database, "_comes_after_foreign_words", _finds_no_foreign_words),
     ),
     "foreign words of earlier turns are forgotten": (
@@ -413,7 +413,7 @@ MUTANTS = {
     ),
     "an open question counts as dismissed": (
         "nobodys_question_answers_itself",
-        90,
+        10,
         (Database, "_answers", _counts_open_questions_as_dismissed),
     ),
     "Stop is notified but not stored": (
@@ -433,7 +433,7 @@ MUTANTS = {
     ),
     "a sign-in writes into a running log": (
         "one_writer_without_gaps",
-        3,
+        2,
         (Database, "_answer", _writes_into_a_running_log),
     ),
     "capacity is counted before the wait": (
@@ -475,17 +475,17 @@ MUTANTS = {
     ),
     "a queued message starts before a waiting turn": (
         "what_is_queued_comes_in_its_order",
-        8,
+        2,
         (Database, "_is_next", _starts_before_waiting_turns),
     ),
     "a steering message is answered twice": (
         "what_is_sent_meanwhile_is_read_once",
-        8,
+        2,
         (Database, "_close_entered", _leaves_steering_messages_open),
     ),
     "leases of dead runners are not swept": (
         "every_turn_ends",
-        5,
+        0,
         (Database, "sweep", _sweeps_nothing),
     ),
     "a call starts on a verdict older than a lease": (
@@ -545,7 +545,7 @@ MUTANTS = {
     ),
     "a runner releases turns that it still runs": (
         "no_turn_is_taken_from_a_healthy_runner",
-        14,
+        7,
         (Database, "release", _releases_running_turns),
     ),
     "no lease is extended": (
@@ -570,7 +570,7 @@ MUTANTS = {
     ),
     "events are written without a lease": (
         "no_event_is_written_without_a_lease",
-        588,
+        270,
         (Database, "append", _writes_without_a_lease),
     ),
     "a change runs without comparing its rehearsal": (
@@ -580,7 +580,7 @@ MUTANTS = {
     ),
     "a decision counts for the next rehearsal": (
         "what_was_shown_is_what_is_changed",
-        2,
+        1,
         (Database, "ask_again", _keeps_the_decision),
     ),
     "a decision on an earlier question counts for the current one": (
@@ -673,12 +673,12 @@ MUTANTS = {
     "runs begin without room": ("runs_leave_room", 5, (Database, "next_run", _takes_no_count)),
     "a request is sent that nobody has put down": (
         "every_request_has_its_cost",
-        1,
+        0,
         (Database, "reserve", lambda *_: None),
     ),
     "a turn ends with requests that are reserved": (
         "every_request_has_its_cost",
-        1,
+        0,
         (Database, "_keep_progress", _forgets_what_was_spent),
         (Database, "give_up", lambda *_: None),
     ),
