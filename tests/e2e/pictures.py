@@ -159,7 +159,51 @@ def test_two_versions_of_an_assistant(odoo, scripted_llm, open_page):
     page = open_page("admin", f"/odoo/ai-test-runs/{run}")
     expect(page.locator("[name='progress']")).to_contain_text("100")
     take(page, "admin-test-run")
+    page.goto(f"/odoo/ai-tests/{ids[0]}")
+    expect(page.locator("[name='expectation_ids'] .o_data_row")).to_have_count(1)
+    take(page, "admin-test")
     odoo.rpc("woow_paas_platform.assistant_test", "unlink", ids)
+
+
+def test_a_draft(odoo, open_page):
+    (provider,) = odoo.rpc("ai.config", "search", [("name", "=", "Demo Model")])
+    values = {
+        "name": "Travel",
+        "config_id": provider,
+        "system_prompt": "Help with journeys.\nAnswer in two sentences.",
+    }
+    made = odoo.rpc("ai.assistant", "create", values)
+    switch = "woow_paas_platform.drafts"
+    odoo.rpc("ir.config_parameter", "set_param", switch, "True")
+    page = open_page("admin", f"/odoo/ai-assistants/{made}")
+    page.get_by_role("button", name="Edit Draft").click()
+    prompt = page.locator("div[name=system_prompt] textarea")
+    prompt.fill("Help with journeys.\nAnswer in two sentences, with times of departure.")
+    page.locator("div[name=draft_note] input").fill("People asked for times")
+    page.locator(".o_form_button_save").click()
+    expect(page.locator("div[name=draft_difference] ins")).to_be_visible()
+    take(page, "admin-draft")
+    page.close()
+    odoo.rpc("ir.config_parameter", "set_param", switch, False)
+    odoo.rpc("ai.assistant", "unlink", [made])
+
+
+def test_a_rating(odoo, scripted_llm, open_page):
+    script_time(scripted_llm)
+    page = open_page("user", "/my/ai")
+    ask(page, QUESTION)
+    wait_for_answer(page)
+    page.locator("[data-rating='bad']").click()
+    form = page.get_by_role("form", name="Details of your rating")
+    form.get_by_label("What was wrong?").select_option("inaccurate")
+    form.get_by_label("Comment").fill("The clock here says something else.")
+    form.get_by_role("checkbox", name="Share this question and answer").check()
+    form.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Thank you for your feedback.")).to_be_visible()
+    admin = open_page("admin", "/odoo/ai-ratings")
+    admin.get_by_text("The clock here says").click()
+    expect(admin.locator("[name='shared_answer']")).to_be_visible()
+    take(admin, "admin-rating")
 
 
 def test_what_a_user_sees(scripted_llm, open_page):
