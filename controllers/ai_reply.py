@@ -9,7 +9,7 @@ from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import at_most
 from ..services.llm import reply
-from ..services.specs import Limits, TurnRequest
+from ..services.specs import Limits, Payer, TurnRequest
 from ..tools import db
 from .chat import ROUTE, assistant_or_404, message_text, visible_service
 from .dispatcher import body
@@ -40,7 +40,7 @@ class AiReplyController(http.Controller):
         assistant.sudo()._left_of_budget(request.env.user, service, request.env.company.id)
         if values["includeMCPTools"]:
             tools = assistant._tools_for_caller(request.env.user, service)
-        turn = _request(assistant, reply.question(message, context, results), tools)
+        turn = _request(assistant, reply.question(message, context, results), tools, service)
         dbname = request.db
         return AfterCommit(request.env, lambda: _answer(turn, dbname))
 
@@ -53,7 +53,7 @@ def _assistant(assistant_id):
     raise ApiError.not_found(request.env._("No assistant is available to you."))
 
 
-def _request(assistant, question, tools):
+def _request(assistant, question, tools, service):
     """Make the engine's request; the conversation belongs to no user."""
     # sudo: ai.assistant - the caller may chat with it; prompt and secrets go to the engine only
     assistant = assistant.sudo()
@@ -68,6 +68,13 @@ def _request(assistant, question, tools):
         servers=tuple(servers.values()),
         tools=tools._tool_specs(problems),
         limits=Limits(definition_tokens=0),  # the program makes the calls, and knows no look-up
+        payer=Payer(
+            user=request.env.uid,
+            assistant=assistant.id,
+            version=assistant.version_id.id,
+            service=service.id,
+            company=request.env.company.id,
+        ),
     )
 
 

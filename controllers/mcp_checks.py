@@ -13,6 +13,7 @@ from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.checks import Check, diagnosis_data
 from ..runtime.web.slots import at_most
 from ..services.errors import EngineError
+from ..services.specs import Payer
 from ..tools import db, sentences, server_files
 from .chat import (
     ROUTE,
@@ -173,11 +174,12 @@ class ProviderController(http.Controller):
         """Step by step up to the first that fails: ``{ok, steps, error}``."""
         provider = _managed_or_404(provider_id)
         check = Check(provider, provider._llm_spec)
+        payer = Payer(user=request.env.uid, company=request.env.company.id)
 
         def test():
             limit = at_most(TEST_TIMEOUT)
             diagnosis = process.wait_for(
-                lambda engine: engine.diagnose_provider(check.spec, limit), limit
+                lambda engine: engine.diagnose_provider(check.spec, limit, payer), limit
             )
 
             def keep(env, provider):

@@ -8,6 +8,7 @@ import logging
 
 from ..services import const, packages, traces
 from ..services.errors import AuthRequired, PackageMissing, ServerTimeout
+from ..services.money import counting
 from ..services.net import webhooks
 from ..services.render import markdown
 
@@ -65,9 +66,11 @@ class Engine:
     :param capacity: turns at a time; each may use as many servers as an assistant has
     :param watch: is told what the pool learns of servers, see `runtime.servers.watch.ServerWatch`
     :param tokens: the `services.oauth.flow.TokenStore`
+    :param ledger: the `services.money.counting.Ledger`
     """
 
-    def __init__(self, policy, capacity, watch, tokens):
+    def __init__(self, policy, capacity, watch, tokens, ledger):
+        self.ledger = ledger
         self._watch = watch
         self._tokens = tokens
         self._policy = policy
@@ -141,7 +144,9 @@ class Engine:
         if self._vectors is None:
             from ..services.embeddings.index import EmbeddingIndex  # noqa: PLC0415
 
-            self._vectors = EmbeddingIndex(self.connections, on_state=self._watch.embeddings)
+            self._vectors = EmbeddingIndex(
+                self.connections, self.ledger, on_state=self._watch.embeddings
+            )
         return self._vectors
 
     async def run(self, request, progress, journal, stop):
@@ -154,14 +159,20 @@ class Engine:
             request, progress, journal, turn_tools, stop, connections=self.connections
         )
 
-    async def reply(self, request, timeout, faults):
-        """One answer without a turn, see `services.llm.reply`."""
+    async def reply(self, request, timeout, faults, kind="answer"):
+        """One answer without a turn, see `services.llm.reply`.
+
+        :param kind: of its cost
+        """
         await self._with(self._models)
         from ..services.llm import reply  # noqa: PLC0415
         from ..services.turn import tools  # noqa: PLC0415
 
         turn_tools = await asyncio.to_thread(tools.TurnTools, request, self.pool)
-        return await reply.reply(request, turn_tools.functions, timeout, self.connections, faults)
+        account = counting.Account(self.ledger, kind, request.payer, request.llm.database)
+        return await reply.reply(
+            request, turn_tools.functions, timeout, self.connections, faults, account
+        )
 
     def render(self, text):
         return markdown.render(text)
@@ -200,13 +211,17 @@ class Engine:
             spec, self._policy, can_ask=True, oauth=self.pool.oauth(spec)
         )
 
-    async def diagnose_provider(self, spec, timeout):
-        """See `services.llm.diagnose`."""
+    async def diagnose_provider(self, spec, timeout, payer):
+        """See `services.llm.diagnose`.
+
+        :param payer: `services.specs.Payer`
+        """
         await self._with(self._models)
         from ..services.embeddings import endpoint  # noqa: PLC0415
         from ..services.llm import diagnose  # noqa: PLC0415
 
-        return await diagnose.diagnose(spec, timeout, self.connections, endpoint.size)
+        account = counting.Account(self.ledger, "connection", payer, spec.database)
+        return await diagnose.diagnose(spec, timeout, self.connections, account, endpoint.size)
 
     async def model_names(self, spec):
         """See `services.llm.model_names`."""

@@ -27,6 +27,7 @@ from .servers.server_store import ServerStore
 from .servers.tokens import OdooTokens
 from .servers.watch import ServerWatch
 from .traces import collector
+from .turns.ledger import OdooLedger
 from .turns.store import OdooStore
 from .web.slots import at_most
 
@@ -90,7 +91,11 @@ def runner():
             options = settings.get()
             watch = ServerWatch(_write_behind, _sync_behind)
             engine = Engine(
-                options.egress_allow, options.runner_capacity, watch, OdooTokens(_write_behind)
+                options.egress_allow,
+                options.runner_capacity,
+                watch,
+                OdooTokens(_write_behind),
+                OdooLedger(_write_behind),
             )
             made = Runner(
                 engine.run,

@@ -310,6 +310,17 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Payer:
+    """Owner of the costs of requests outside of turns: the host's ids, 0 where there is none."""
+
+    user: int = 0
+    assistant: int = 0
+    version: int = 0
+    service: int = 0
+    company: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything a turn needs, read in one transaction.
 
@@ -337,6 +348,7 @@ class TurnRequest:
     closing: ClosingCall | None = None
     given: GivenCall | None = None
     spending: Spending = Spending()
+    payer: Payer = Payer()  # of what is asked for it outside of its steps
     key: str = field(default="", repr=False)  # the turn's among all databases; nobody can guess it
 
 
@@ -373,8 +385,8 @@ class TurnProgress:
 class ModelRequest:
     """A request to a provider that is about to be sent.
 
-    :ivar key: of the turn's requests, not used again under the same claim
-    :ivar kind: "answer", "summary" or "protocol"
+    :ivar key: of the turn's requests, not used again under the same claim; outside of turns of all requests
+    :ivar kind: "answer", "summary" or "protocol"; outside of turns also "embedding", "test", "judge" or "connection"
     :ivar llm_id: of the endpoint, the host's
     :ivar input_tokens: estimate
     :ivar output_limit: most tokens of the answer, None if nobody has limited it
@@ -386,8 +398,8 @@ class ModelRequest:
     kind: str
     llm_id: int
     model: str
-    step: int
     input_tokens: int
+    step: int = 0
     output_limit: int | None = None
     is_retry: bool = False
     is_fallback: bool = False

@@ -25,6 +25,7 @@ from . import test_context
 from . import test_conversation_branch
 from . import test_copies
 from . import test_costs
+from . import test_costs_of_senders
 from . import test_costs_of_turns
 from . import test_data
 from . import test_deciders

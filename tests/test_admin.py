@@ -248,7 +248,7 @@ class TestAdmin(AiCase):
         async def never(_once):
             await asyncio.Event().wait()
 
-        engine = Engine(None, 1, SimpleNamespace(), None)
+        engine = Engine(None, 1, SimpleNamespace(), None, None)
         engine.load()
         spec = SimpleNamespace(sync_timeout=0.01)
         with patch.object(health, "patiently", never), self.assertRaises(ServerTimeout):

@@ -11,6 +11,8 @@ from odoo.tools import SQL, mute_logger
 
 from ..models.automation import assistant_test_run
 from ..runtime.turns import replays
+from ..runtime.turns.ledger import OdooLedger
+from ..services.money import counting
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from ..services.turn.queue import runner as _runner  # noqa: F401 loaded before the clock runs
 from .common import TAIPEI, AiHttpCase, served_mcp
@@ -19,7 +21,7 @@ TEST = "woow_paas_platform.assistant_test"
 RUN = "woow_paas_platform.assistant_test_run"
 RESULT = "woow_paas_platform.assistant_test_result"
 LINE = "woow_paas_platform.test_expectation"
-OWN = ("assistant_test", "test_expectation", "test_run")
+OWN = ("assistant_test", "test_expectation", "test_run", "platform_cost")
 SUNNY = {"tool": "forecast", "arguments": TAIPEI, "text": "Sunny, 31 degrees."}
 CALLED = {"kind": "called", "tool": "forecast", "arguments": '{"city": "Tai*"}'}
 
@@ -35,6 +37,11 @@ class Loop:
 
     def spawn(self, coroutine):
         return asyncio.ensure_future(coroutine)
+
+
+async def written(function, *args):
+    """Stands for the runner's executor."""
+    return function(*args)
 
 
 def obedient(body):
@@ -106,6 +113,8 @@ class TestAssistantTests(AiHttpCase):
         from ..services.turn import ai_client, tools
 
         class Engine:
+            ledger = OdooLedger(written)
+
             async def run(self, request, progress, journal, stop):
                 pool = Pool(EgressPolicy.parse("127.0.0.1:*"))
                 try:
@@ -114,12 +123,13 @@ class TestAssistantTests(AiHttpCase):
                 finally:
                     await pool.close()
 
-            async def reply(self, request, timeout, faults):
+            async def reply(self, request, timeout, faults, kind):
                 from ..services.llm.connections import Connections
 
                 connections = Connections()
+                account = counting.Account(self.ledger, kind, request.payer, request.llm.database)
                 try:
-                    return await reply.reply(request, (), timeout, connections, faults)
+                    return await reply.reply(request, (), timeout, connections, faults, account)
                 finally:
                     await connections.close()
 
@@ -326,6 +336,38 @@ class TestAssistantTests(AiHttpCase):
         run, _requests = self._run((judging,))
         self.assertEqual(run.result_ids.verdict, "FAIL It does not.")
         self.assertEqual(run.result_ids.state, "failed")
+
+    def test_what_it_costs_is_put_down_for_its_user(self):
+        Cost = self.env["woow_paas_platform.cost"]
+        self.test.write({"judge_id": self.provider.id, "rubric": "Does it name the sun?"})
+
+        def judging(body):
+            if "rubric" in body["messages"][-1]["content"]:
+                return Reply("PASS It does.")
+            return obedient(body)
+
+        run, _requests = self._run((judging,))
+        self.assertEqual(run.result_ids.state, "passed", run.result_ids.reason)
+        costs = Cost.search([("kind", "in", ("test", "judge"))], order="id")
+        self.assertEqual(costs.mapped("kind"), ["test", "test", "judge"])
+        self.assertEqual(set(costs.mapped("state")), {"settled"})
+        self.assertEqual(costs.mapped("input_tokens"), [10, 10, 10])
+        self.assertEqual(costs.mapped("step"), [0, 1, 0])
+        self.assertEqual(costs.mapped("tool_names"), ["weather__forecast", False, False])
+        self.assertEqual((costs.user_id, costs.assistant_id), (self.admin, self.assistant))
+        self.assertEqual(costs.version_id, run.result_ids.version_id)
+        self.assertEqual(costs.company_id, self.admin.company_id)
+        self.assertFalse(costs.turn_id)
+
+    def test_it_ends_where_a_budget_does(self):
+        self.env["woow_paas_platform.budget"].create(
+            {"name": "Ours", "scope": "assistant", "assistant_id": self.assistant.id, "limit": 10}
+            | {"measure": "tokens", "time_zone": "UTC"}
+        )
+        run, requests = self._run()
+        self.assertEqual(run.result_ids.state, "failed")
+        self.assertIn("“Ours” of 10 tokens a month is used up", run.result_ids.reason)
+        self.assertEqual(len(requests), 1, "the first one went beyond the limit")
 
     # ------------------------------------------------------------ jobs
 

@@ -260,9 +260,10 @@ class TestBudgetsAtOnce(RaceCase):
                 ._reserve(
                     {
                         "key": f"race{number}",
-                        "kind": "embedding",
+                        "kind": "test",
                         "config_id": False,
                         "model": "m",
+                        "output_limit": 0,
                         "user_id": self.uid,
                         "assistant_id": self.assistant_id,
                         "company_id": self.company_id,

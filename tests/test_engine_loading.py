@@ -31,7 +31,7 @@ def importing(instead, *threads):
 class TestEngineLoading(AiCase):
     def test_the_loop_waits_for_what_another_thread_imports(self):
         importers = set()
-        made = engine.Engine(None, 1, Mock(), None)
+        made = engine.Engine(None, 1, Mock(), None, None)
         loader = threading.Thread(target=made.load)
 
         async def check():
@@ -50,7 +50,7 @@ class TestEngineLoading(AiCase):
         self.assertEqual(importers, {loader})
 
     def test_what_cannot_be_imported_is_told_to_who_waits(self):
-        made = engine.Engine(None, 1, Mock(), None)
+        made = engine.Engine(None, 1, Mock(), None, None)
         broken = Mock(side_effect=ImportError(name="mcp"))
         with self.assertLogs(engine._logger, "ERROR"), importing(broken):
             made.load()

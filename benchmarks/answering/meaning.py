@@ -20,7 +20,8 @@ from dev.setup import venvs
 from services.embeddings import index
 from services.embeddings.index import EmbeddingIndex
 from services.llm.connections import Connections
-from services.specs import LlmSpec
+from services.specs import LlmSpec, Payer
+from services.testing.memory_ledger import MemoryLedger
 from services.toolset import lookup
 
 EMBEDDING_TIMEOUT = 600.0  # s for what a small machine needs; the product waits 3 s and 60 s
@@ -60,10 +61,10 @@ async def measure(folder: Path, port: int) -> None:
         first_token_timeout=EMBEDDING_TIMEOUT,
     )
     connections = Connections()
-    kept = EmbeddingIndex(connections)
+    kept = EmbeddingIndex(connections, MemoryLedger())
     try:
         begun = time.monotonic()
-        kept.prepare(spec, hidden.meanings)
+        kept.prepare(spec, hidden.meanings, Payer())
         await kept.prepared()
         answers.show(f"vectors of {len(tools)} tools, once", f"{time.monotonic() - begun:.0f} s")
         english = [(step, task.question, set(task.tools)) for task in tasks for step in task.steps]
@@ -85,7 +86,7 @@ async def compare(
     near, took = [], []
     for step, question, _right in steps:
         begun = time.monotonic()
-        ranked = await kept.rank(spec, kinds.hidden.meanings, [step], question)
+        ranked = await kept.rank(spec, kinds.hidden.meanings, [step], Payer(), question)
         took.append(time.monotonic() - begun)
         if ranked is None:
             sys.exit("The endpoint gave no vectors; see the line above.")

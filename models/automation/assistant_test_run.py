@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 from itertools import product
 
 from markupsafe import Markup
@@ -583,9 +584,12 @@ class AssistantTestResult(models.Model):
         try:
             # sudo: assistant_test_run - the state to test, read as its version would be
             content = self.version_id.content or self.sudo().run_id.draft_content
-            return self.test_id._replay_spec(content, self.config_id)
+            spec, access = self.test_id._replay_spec(content, self.config_id)
         except (UserError, AccessError) as error:
             raise EngineError(text.one_line(str(error.args[0]), CALL_CHARS)) from error
+        # not the one that the state is published as in the transaction that is rolled back
+        payer = replace(spec.request.payer, version=self.version_id.id or 0)
+        return replace(spec, request=replace(spec.request, payer=payer)), access
 
     def _finish(self, epoch, found):
         """Keep what a replay has come to.

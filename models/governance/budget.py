@@ -244,9 +244,12 @@ class Budget(models.Model):
         :raises BudgetExhausted: a hard one has nothing left
         """
         held = {}
+        is_refused = not cost._is_always_sent()
         for rule, user_id in self._rules_of(self._payer(cost)):
             share = self._share(rule.currency, cost)
-            period_id = self.env[PERIOD]._hold(rule, user_id, cost.date, share)
+            period_id = self.env[PERIOD]._hold(
+                rule, user_id, cost.date, share, is_hard=rule.is_hard and is_refused
+            )
             if period_id is None:
                 raise self._exhausted(rule, cost.date)
             held[str(period_id)] = str(share)

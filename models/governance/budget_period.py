@@ -47,12 +47,13 @@ class BudgetPeriod(models.Model):
             period.percent = min(100, int(period.spent * 100 / limit)) if limit else 0
 
     @api.model
-    def _hold(self, rule, user_id, moment, share):
+    def _hold(self, rule, user_id, moment, share, *, is_hard):
         """Reserve a share of the period in which a moment lies.
 
         :param rule: `services.money.budgets.Rule`
         :param user_id: of whom it counts, None for all
-        :return: id of the row; None if nothing is left, and the budget is hard
+        :param is_hard: refuse where nothing is left
+        :return: id of the row; None if it is refused
         """
         start, stop = budgets.period_of(moment, rule.unit, rule.tz)
         found = self.env.execute_query(
@@ -71,7 +72,7 @@ class BudgetPeriod(models.Model):
                 start=start,
                 stop=stop,
                 share=share,
-                hard=rule.is_hard,
+                hard=is_hard,
                 limit=rule.limit,
             )
         )

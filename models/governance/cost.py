@@ -150,7 +150,7 @@ class Cost(models.Model):
         limit = vals.pop("output_limit", None)
         usage = {
             "input_tokens": vals.get("input_tokens") or 0,
-            "output_tokens": 0 if vals["kind"] == "embedding" else prices.expected_output(limit),
+            "output_tokens": prices.expected_output(limit),
         }
         row = {
             **vals,
@@ -240,20 +240,8 @@ class Cost(models.Model):
     @api.model
     def _reserve_for(self, turn, request):
         """:param request: `services.specs.ModelRequest`"""
-        self._reserve(
-            {
-                "key": self._key_in(turn, request.key),
-                "kind": request.kind,
-                "turn_id": turn.id,
-                "step": request.step,
-                "config_id": request.llm_id,
-                "model": request.model,
-                "input_tokens": request.input_tokens,
-                "output_limit": request.output_limit,
-                "is_retry": request.is_retry,
-                "is_fallback": request.is_fallback,
-            }
-        )
+        own = {"key": self._key_in(turn, request.key), "turn_id": turn.id}
+        self._reserve({**self._vals_of_request(request), **own})
 
     @api.model
     def _settle_for(self, turn, spent):
@@ -278,7 +266,51 @@ class Cost(models.Model):
     def _key_in(self, turn, key):
         return f"turn-{turn.id}-{key}"
 
+    # ------------------------------------------------------------ requests outside of turns
+
+    @api.model
+    def _reserve_of(self, payer, request):
+        """
+        :param payer: `services.specs.Payer`
+        :param request: `services.specs.ModelRequest`
+        """
+        ids = {
+            "user_id": payer.user,
+            "assistant_id": payer.assistant,
+            "version_id": payer.version,
+            "cloud_service_id": payer.service,
+            "company_id": payer.company,
+        }
+        vals = {**self._vals_of_request(request), **ids}
+        for name in (*ids, "config_id"):  # deleted meanwhile
+            vals[name] = self.env[self._fields[name].comodel_name].browse(vals[name]).exists().id
+        self._reserve(vals)
+
+    @api.model
+    def _settle_of(self, spent):
+        """:param spent: one of `services.specs.TurnProgress.spent`"""
+        if cost := self._of_key(spent["key"]):
+            cost._settle(spent["usage"], spent["tools"])
+
+    def _is_always_sent(self):
+        """True if no budget refuses the request: it belongs to no question."""
+        return self.kind in ("embedding", "connection")
+
     # ------------------------------------------------------------ what a row holds
+
+    @api.model
+    def _vals_of_request(self, request):
+        return {
+            "key": request.key,
+            "kind": request.kind,
+            "step": request.step,
+            "config_id": request.llm_id,
+            "model": request.model,
+            "input_tokens": request.input_tokens,
+            "output_limit": request.output_limit,
+            "is_retry": request.is_retry,
+            "is_fallback": request.is_fallback,
+        }
 
     def _of_key(self, key):
         return self.search([("key", "=", key)], limit=1)

@@ -13,7 +13,7 @@ from ...services.records import catalog
 from ...services.records import mentions as record_mentions
 from ...services.render import markdown
 from ...services.sentence import _lt
-from ...services.specs import Compaction, Context, GivenCall, Limits, Spending, TurnRequest
+from ...services.specs import Compaction, Context, GivenCall, Limits, Payer, Spending, TurnRequest
 from ...services.turn import names, read_result
 from ...tools import host, limits, sentences
 from ...tools.refusals import Unsupported
@@ -158,6 +158,7 @@ class AiTurn(models.Model):
             closing=self._closing_call(),
             given=self._given_call(),
             spending=spending,
+            payer=self._payer(),
             key=self._key(),
         )
 
@@ -170,6 +171,16 @@ class AiTurn(models.Model):
             return Spending()
         return self.assistant_id._left_of_budget(
             self.user_id, self.cloud_service_id, self._paying_company_id()
+        )
+
+    def _payer(self):
+        """:return: `services.specs.Payer`"""
+        return Payer(
+            user=self.user_id.id,
+            assistant=self.assistant_id.id,
+            version=self.version_id.id or 0,
+            service=self.cloud_service_id.id or 0,
+            company=self._paying_company_id(),
         )
 
     def _paying_company_id(self):

@@ -143,7 +143,7 @@ async def _replay(engine, loop, store, result_id, stop):
     limit = spec.request.limits.turn_timeout * (1 + len(spec.questions)) + replay.JUDGE_TIMEOUT
     try:
         async with asyncio.timeout(limit):
-            outcome = await replay.run(spec, engine.run, live, engine.reply, stop)
+            outcome = await replay.run(spec, engine.run, live, engine.reply, engine.ledger, stop)
     except TimeoutError as error:
         raise EngineError(replay.TOO_LONG) from error
     if outcome.is_stopped:

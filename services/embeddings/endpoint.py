@@ -5,11 +5,14 @@ import json
 import math
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .. import large, metrics, text
 from ..errors import LlmError, LlmNoEmbeddings, ResultTooLarge
 from ..llm import client, llm_errors
+from ..llm.answer import Answer, counted
 from ..llm.connections import Connections
+from ..money.counting import Account
 from ..net import http
 from ..specs import LlmSpec
 
@@ -20,17 +23,27 @@ MAX_BYTES = 8 * 1024 * 1024  # of an answer: 64 vectors of 4 096 numbers as text
 
 
 async def embed(
-    spec: LlmSpec, texts: Sequence[str], connections: Connections, timeout: float
+    spec: LlmSpec,
+    texts: Sequence[str],
+    connections: Connections,
+    timeout: float,
+    account: Account,
 ) -> list[array]:
     """
     :param texts: `MAX_TEXTS` at most
     :param timeout: seconds
+    :param account: counts the request
     :return: a vector of length 1 for each of them, all of one size
     :raises LlmError: the endpoint cannot be asked, or answers something else
+    :raises EngineError: the request must not be sent
     """
     outcome = "cancelled"
+    texts = [one[:MAX_TEXT] or " " for one in texts]
+    answer, asked = Answer(), replace(spec, model=spec.embedding_model, max_tokens=0)
+    sending = account.sending(asked, sum(map(text.tokens, texts)), answer)
     try:
-        made = await _embed(spec, texts, connections, timeout)
+        async with sending(False):
+            made, answer.usage = await _embed(spec, texts, connections, timeout)
         outcome = "ok"
     except LlmError as error:
         outcome = error.code
@@ -42,10 +55,10 @@ async def embed(
 
 async def _embed(
     spec: LlmSpec, texts: Sequence[str], connections: Connections, timeout: float
-) -> list[array]:
+) -> tuple[list[array], dict[str, int]]:
     body = {
         "model": spec.embedding_model,
-        "input": [one[:MAX_TEXT] or " " for one in texts],
+        "input": texts,
         "encoding_format": "float",
     }
     try:
@@ -72,23 +85,23 @@ async def _embed(
         raise llm_errors.of_exception(error, spec.api_key) from error
 
 
-async def size(spec: LlmSpec, connections: Connections, timeout: float) -> int:
+async def size(spec: LlmSpec, connections: Connections, timeout: float, account: Account) -> int:
     """Number of dimensions of the model's vectors.
 
     :raises LlmError: see `embed`
     """
-    (vector,) = await embed(spec, ["ready"], connections, timeout)
+    (vector,) = await embed(spec, ["ready"], connections, timeout, account)
     return len(vector)
 
 
-def _vectors(body: bytes, count: int) -> list[array]:
-    """``{"data": [{"index", "embedding"}]}``.
+def _vectors(body: bytes, count: int) -> tuple[list[array], dict[str, int]]:
+    """Vectors of ``{"data": [{"index", "embedding"}], "usage": {"prompt_tokens"}}``, and the provider's count.
 
     :raises LlmNoEmbeddings: it is something else
     """
     try:
-        data = json.loads(body)["data"]
-        data = sorted(data, key=lambda one: one.get("index", 0))
+        read = json.loads(body)
+        data = sorted(read["data"], key=lambda one: one.get("index", 0))
         vectors = [_unit(one["embedding"]) for one in data]
     except (
         ValueError,
@@ -102,7 +115,9 @@ def _vectors(body: bytes, count: int) -> list[array]:
         raise LlmNoEmbeddings(detail=f"/embeddings answers: {start}") from error
     if len(vectors) != count or len({len(vector) for vector in vectors}) != 1:
         raise LlmNoEmbeddings(detail=f"/embeddings: {len(vectors)} vectors for {count} texts")
-    return vectors
+    told = read.get("usage")
+    tokens = counted(told.get("prompt_tokens")) if isinstance(told, dict) else 0
+    return vectors, {"input_tokens": tokens} if tokens else {}
 
 
 def _unit(numbers: list[float]) -> array:

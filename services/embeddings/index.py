@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import mul
 
 from .. import large
-from ..errors import LlmError
+from ..errors import EngineError, LlmError
 from ..llm.connections import Connections
-from ..specs import LlmSpec
+from ..money.counting import Account, Ledger
+from ..specs import LlmSpec, Payer
 from . import endpoint
 
 _logger = logging.getLogger(__name__)
@@ -35,16 +36,19 @@ OnState = Callable[[LlmSpec, LlmError | None], None]
 class EmbeddingIndex:
     """Vectors of one event loop. Databases, endpoints, keys and models share nothing.
 
+    :param ledger: of what it costs
     :param on_state: told of each failure, and when an embedding model answers for the first time, again or still
     """
 
     def __init__(
         self,
         connections: Connections,
+        ledger: Ledger,
         clock: Callable[[], float] = time.monotonic,
         on_state: OnState = lambda _spec, _error: None,
     ):
         self._connections = connections
+        self._ledger = ledger
         self._clock = clock
         self._on_state = on_state
         self._well: dict[bytes, float] = {}  # when it was told that a model answers
@@ -53,10 +57,11 @@ class EmbeddingIndex:
         self._resting: dict[bytes, float] = {}  # until when, by model
         self._making: dict[bytes, asyncio.Task] = {}
 
-    def prepare(self, spec: LlmSpec, texts: Sequence[str]) -> None:
+    def prepare(self, spec: LlmSpec, texts: Sequence[str], payer: Payer) -> None:
         """Make the vectors that are missing, beside whatever else runs; returns at once.
 
         :param texts: as they are embedded
+        :param payer: for whom they are made; whoever comes later has them for nothing
         """
         key = _key(spec)
         if not spec.embedding_model or key in self._making or self._is_resting(key):
@@ -65,7 +70,7 @@ class EmbeddingIndex:
             one for one in dict.fromkeys(texts[:MAX_TEXTS]) if _mark(key, one) not in self._kept
         ]
         if missing:
-            task = asyncio.ensure_future(self._make(spec, missing))
+            task = asyncio.ensure_future(self._make(spec, missing, payer))
             self._making[key] = task
             task.add_done_callback(lambda _task: self._making.pop(key, None))
 
@@ -74,7 +79,12 @@ class EmbeddingIndex:
         await asyncio.gather(*self._making.values(), return_exceptions=True)
 
     async def rank(
-        self, spec: LlmSpec, texts: Sequence[str], queries: Sequence[str], about: str = ""
+        self,
+        spec: LlmSpec,
+        texts: Sequence[str],
+        queries: Sequence[str],
+        payer: Payer,
+        about: str = "",
     ) -> list[list[int]] | None:
         """Numbers of the texts that mean most what each query means, the best first.
 
@@ -86,15 +96,15 @@ class EmbeddingIndex:
             return None
         marks = [_mark(key, one) for one in texts[:MAX_TEXTS]]
         if not all(mark in self._kept for mark in marks):
-            self.prepare(spec, texts)
+            self.prepare(spec, texts, payer)
             return None
         for mark in marks:
             self._kept.move_to_end(mark)
         kept = [self._kept[mark] for mark in marks]
         asked = [*queries, about] if about.strip() else queries
         try:
-            vectors = await self._embed(spec, asked, QUERY_TIMEOUT)
-        except LlmError:
+            vectors = await self._embed(spec, asked, QUERY_TIMEOUT, payer)
+        except EngineError:
             return None
         if len(vectors[0]) != len(kept[0]):  # the endpoint has another model by this name now
             self._forget(marks)
@@ -106,20 +116,23 @@ class EmbeddingIndex:
         for task in list(self._making.values()):
             task.cancel()
 
-    async def _make(self, spec: LlmSpec, texts: Sequence[str]) -> None:
+    async def _make(self, spec: LlmSpec, texts: Sequence[str], payer: Payer) -> None:
         key = _key(spec)
-        with contextlib.suppress(LlmError):
+        with contextlib.suppress(EngineError):
             for start in range(0, len(texts), endpoint.MAX_TEXTS):
                 batch = texts[start : start + endpoint.MAX_TEXTS]
-                made = await self._embed(spec, batch, BATCH_TIMEOUT)
+                made = await self._embed(spec, batch, BATCH_TIMEOUT, payer)
                 for one, vector in zip(batch, made, strict=True):
                     self._keep(_mark(key, one), vector)
 
-    async def _embed(self, spec: LlmSpec, texts: Sequence[str], timeout: float) -> list[array]:
+    async def _embed(
+        self, spec: LlmSpec, texts: Sequence[str], timeout: float, payer: Payer
+    ) -> list[array]:
         """Embed as `endpoint.embed`; how it went is told, and a failure is followed by a pause."""
         key = _key(spec)
+        account = Account(self._ledger, "embedding", payer, spec.database)
         try:
-            made = await endpoint.embed(spec, texts, self._connections, timeout)
+            made = await endpoint.embed(spec, texts, self._connections, timeout, account)
         except LlmError as error:
             self._rest(key, error)
             self._well.pop(key, None)

@@ -137,15 +137,15 @@ class Answer:
 
 def _usage(reported: dict[str, Any]) -> dict[str, int]:
     """`cached_tokens` are those of the input that the provider did not have to read again; left out if none."""
-    usage = {key: _counted(reported.get(key)) for key in ("input_tokens", "output_tokens")}
-    cached = _counted((reported.get("input_token_details") or {}).get("cache_read"))
+    usage = {key: counted(reported.get(key)) for key in ("input_tokens", "output_tokens")}
+    cached = counted((reported.get("input_token_details") or {}).get("cache_read"))
     return {**usage, "cached_tokens": cached} if cached else usage
 
 
-def _counted(told: Any) -> int:
+def counted(told: Any) -> int:
     """A provider's count as one that can be added up and paid for.
 
-    >>> _counted(12), _counted(-1), _counted(10**30), _counted("12")
+    >>> counted(12), counted(-1), counted(10**30), counted("12")
     (12, 0, 10000000, 0)
     """
     return min(max(told, 0), MAX_TOKENS) if isinstance(told, int) else 0

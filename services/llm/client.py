@@ -12,6 +12,7 @@ from typing import Any
 from .. import metrics, traces
 from ..concurrency import Race
 from ..errors import LlmError, LlmProtocolError, LlmRateLimited, LlmTimeout, LlmUnavailable
+from ..money.counting import Sending
 from ..specs import LlmSpec
 from . import dialect, llm_errors, thinking
 from .answer import Answer, flatten
@@ -80,14 +81,6 @@ def _client(spec: LlmSpec, http: Any, timeout: Any) -> Any:
     )
     client._custom_headers = spec.request_headers
     return client
-
-
-Sending = Callable[[bool], contextlib.AbstractAsyncContextManager[None]]
-
-
-def uncounted(_is_retry: bool) -> contextlib.AbstractAsyncContextManager[None]:
-    """A `Sending` of requests that nobody counts."""
-    return contextlib.nullcontext()
 
 
 async def stream(

@@ -22,6 +22,7 @@ from ..errors import (
     LlmTimeout,
     LlmUnavailable,
 )
+from ..money.counting import Account
 from ..net.diagnostic_steps import Diagnosis, DiagnosticSteps
 from ..sentence import _lt
 from ..specs import LlmSpec
@@ -69,28 +70,39 @@ class Found:
     protocol: str = ""
 
 
-Embed = Callable[[LlmSpec, Connections, float], Awaitable[int]]
+Embed = Callable[[LlmSpec, Connections, float, Account], Awaitable[int]]
 
 
 async def diagnose(
-    spec: LlmSpec, timeout: float, connections: Connections, embed: Embed | None = None
+    spec: LlmSpec,
+    timeout: float,
+    connections: Connections,
+    account: Account,
+    embed: Embed | None = None,
 ) -> Diagnosis:
     """Never raises for what an endpoint does.
 
     :param timeout: seconds for all steps
+    :param account: counts what is sent
     :param embed: how large the vectors of the spec's embedding model are, see `embeddings.endpoint.size`
     :return: `found` is a `Found`, also when a later step fails
     """
-    return await _ProviderSteps(spec, timeout, connections, embed).run(timeout)
+    return await _ProviderSteps(spec, timeout, connections, account, embed).run(timeout)
 
 
 class _ProviderSteps(DiagnosticSteps):
     def __init__(
-        self, spec: LlmSpec, timeout: float, connections: Connections, embed: Embed | None
+        self,
+        spec: LlmSpec,
+        timeout: float,
+        connections: Connections,
+        account: Account,
+        embed: Embed | None,
     ):
         super().__init__(STEPS, ADVICE)
         self.spec = spec
         self.connections = connections
+        self.account = account
         self.embed = embed
         self.models: dict[str, int] = {}
         self.deadline = time.monotonic() + timeout
@@ -116,7 +128,7 @@ class _ProviderSteps(DiagnosticSteps):
                 self.skip("pictures")
         if self.embed and self.spec.embedding_model:
             left = self.deadline - time.monotonic()
-            await self.embed(self.spec, self.connections, left)
+            await self.embed(self.spec, self.connections, left, self.account)
             self.done("embeddings", self.spec.embedding_model)
         else:
             self.skip("embeddings")
@@ -144,11 +156,12 @@ class _ProviderSteps(DiagnosticSteps):
 
         :return: "native" or "prompt"
         """
+        probe = Answer()
         protocol = await tool_protocol.find(
             model,
             self.spec,
-            Answer(),
-            sending=client.uncounted,
+            probe,
+            sending=self.account.sending(self.spec, tool_protocol.PROBE_TOKENS, probe),
             stop=asyncio.Event(),
             deadline=self.deadline,
         )
@@ -176,7 +189,7 @@ class _ProviderSteps(DiagnosticSteps):
             messages,
             self.spec,
             answer,
-            sending=client.uncounted,
+            sending=self.account.sending(self.spec, transcript.tokens_of(messages), answer),
             stop=asyncio.Event(),
             deadline=self.deadline,
         )

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import const
-from ..specs import TurnRequest
+from ..money.counting import Account
+from ..specs import LlmSpec, TurnRequest
 from . import client, failover, transcript
 from .answer import Answer
 from .connections import Connections
@@ -20,18 +21,38 @@ async def reply(
     timeout: float,
     connections: Connections,
     faults: list[dict[str, Any]],
+    account: Account,
 ) -> Answer:
     """Ask once, with the tools described in the prompt; `said` of the answer is the model's own text.
 
     :param timeout: seconds
     :param faults: gets a `failover.fault` of each endpoint that failed
+    :param account: counts what is sent
     :raises LlmError: the last endpoint failed
     """
     deadline = time.monotonic() + timeout
     answer = PROTOCOLS["prompt"].answer(functions, is_last=True)
 
     async def once(llm):
-        await _ask(llm, request, functions, answer, deadline, connections)
+        messages = PROTOCOLS["prompt"].messages(
+            request.system_prompt, _visible(request.history, llm), functions
+        )
+        sending = account.sending(
+            llm,
+            transcript.tokens_of(messages),
+            answer,
+            is_fallback=llm.id != request.llm.id,
+        )
+        async with client.open_model(llm, connections) as model:
+            await client.stream(
+                model,
+                messages,
+                llm,
+                answer,
+                sending=sending,
+                stop=asyncio.Event(),
+                deadline=deadline,
+            )
 
     async def on_fault(llm, error, _instead):
         faults.append(failover.fault(llm, error))
@@ -46,20 +67,8 @@ async def reply(
     return answer
 
 
-async def _ask(llm, request, functions, answer, deadline, connections) -> None:
-    messages = request.history
-    if not llm.supports_vision:
-        messages = transcript.without_pictures(messages)
-    async with client.open_model(llm, connections) as model:
-        await client.stream(
-            model,
-            PROTOCOLS["prompt"].messages(request.system_prompt, messages, functions),
-            llm,
-            answer,
-            sending=client.uncounted,
-            stop=asyncio.Event(),
-            deadline=deadline,
-        )
+def _visible(messages, llm: LlmSpec):
+    return messages if llm.supports_vision else transcript.without_pictures(messages)
 
 
 def question(message: str, context: str, results: Iterable[Mapping[str, Any]]) -> str:

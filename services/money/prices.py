@@ -89,12 +89,12 @@ def amount(price: Price, usage: Mapping[str, Any]) -> Decimal:
 def expected_output(limit: int | None) -> int:
     """Tokens that an answer is expected to have before it is there.
 
-    :param limit: the most that it may have, None or 0 if nobody has limited it
+    :param limit: the most that it may have, None if nobody has limited it
 
-    >>> expected_output(None), expected_output(100)
-    (500, 100)
+    >>> expected_output(None), expected_output(100), expected_output(0)
+    (500, 100, 0)
     """
-    return min(limit or EXPECTED_OUTPUT, EXPECTED_OUTPUT)
+    return EXPECTED_OUTPUT if limit is None else min(limit, EXPECTED_OUTPUT)
 
 
 def exact(number: float) -> Decimal:

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import EngineError, LlmError
+from ..errors import BudgetExhausted, EngineError, LlmError
 from ..events import Event
 from ..mcp.session.elicitation import ElicitRequest, ElicitResult
+from ..money.counting import Account, Ledger
 from ..sentence import _lt
 from ..specs import (
     CallResult,
@@ -81,10 +82,13 @@ class Outcome:
 
 
 class ReplayJournal:
-    """Journal of a replayed turn: answers its calls from recordings, and has nothing on disk."""
+    """Journal of a replayed turn: answers its calls from recordings, and has nothing on disk but what it costs."""
 
-    def __init__(self, spec: ReplaySpec, recordings: Recordings, seen: Seen, live: Live):
+    def __init__(
+        self, spec: ReplaySpec, recordings: Recordings, seen: Seen, live: Live, account: Account
+    ):
         self._spec = spec
+        self._account = account
         self._recordings = recordings
         self._seen = seen
         self._live = live
@@ -93,10 +97,10 @@ class ReplayJournal:
         pass
 
     async def save_step(self, progress, calls=(), more_events=()) -> None:
-        pass
+        await self._account.settle(progress.spent)
 
     async def reserve(self, request: ModelRequest) -> str:
-        return request.key
+        return await self._account.reserve(request)
 
     async def take_steering(self, known) -> list[dict[str, Any]]:
         return []
@@ -171,6 +175,7 @@ async def run(
     run_turn: RunTurn,
     live: Live,
     reply: Callable[..., Awaitable[Any]],
+    ledger: Ledger,
     stop: asyncio.Event,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
@@ -178,19 +183,24 @@ async def run(
 
     :param run_turn: the engine, ``(request, progress, journal, stop)``
     :param live: makes a call that only reads the host's records
-    :param reply: one answer of the judge, see `services.llm.reply`; ``(request, timeout, faults)``
+    :param reply: one answer of the judge, see `services.llm.reply`; ``(request, timeout, faults, kind)``
+    :param ledger: of what it costs
     :param stop: ends it, without a verdict
     """
     begun, seen = clock(), Seen()
     request = sealed(spec.request)
-    journal = ReplayJournal(spec, Recordings(spec.recorded), seen, live)
+    account = Account(ledger, "test", request.payer, request.llm.database)
+    journal = ReplayJournal(spec, Recordings(spec.recorded), seen, live, account)
     history = request.history
     for number, question in enumerate((None, *spec.questions)):
         if number:
             history = (*history, {"role": "user", "content": question})
         progress = TurnProgress()
         asked = replace(request, history=history)
-        result = await run_turn(asked, progress, journal, stop)
+        try:
+            result = await run_turn(asked, progress, journal, stop)
+        finally:
+            await account.settle(progress.spent)
         seen.tokens += sum(
             progress.usage.get(name) or 0 for name in ("input_tokens", "output_tokens")
         )
@@ -240,9 +250,10 @@ async def judged(
         llm=spec.judge,  # type: ignore[arg-type]
         system_prompt=JUDGE,
         history=({"role": "user", "content": content},),
+        payer=spec.request.payer,
     )
     try:
-        said = (await reply(request, JUDGE_TIMEOUT, [])).text.strip()[:VERDICT_CHARS]
-    except LlmError as error:
+        said = (await reply(request, JUDGE_TIMEOUT, [], kind="judge")).text.strip()[:VERDICT_CHARS]
+    except (LlmError, BudgetExhausted) as error:
         return False, str(error)
     return said.lstrip("*_#` ").upper().startswith("PASS"), said

@@ -128,7 +128,7 @@ class TurnTools:
     def prepare(self) -> None:
         """Have made, beside the turn, what a look-up by meaning needs."""
         if self._vectors and self._meanings:
-            self._vectors.prepare(self._request.llm, self._meanings)
+            self._vectors.prepare(self._request.llm, self._meanings, self._request.payer)
 
     def take_in(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Offer from now on what the turn's messages have made known: tools that were found or called by their
@@ -269,8 +269,8 @@ class TurnTools:
     async def _by_meaning(self, queries: list[str]) -> list[list[int]] | None:
         if not self._vectors or not self._meanings:
             return None
-        spec = self._request.llm
-        return await self._vectors.rank(spec, self._meanings, queries, self._question)
+        spec, payer = self._request.llm, self._request.payer
+        return await self._vectors.rank(spec, self._meanings, queries, payer, self._question)
 
     def _found(
         self, hidden: Lookup, queries: list[str], near: list[list[int]] | None

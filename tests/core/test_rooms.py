@@ -46,12 +46,12 @@ ARROWS = {
     "services.documents": "services services.sandbox",
     "services.sandbox": "services",
     "services.telemetry": "services",
-    "services.llm": "services services.net services.documents",
-    "services.embeddings": "services services.net services.llm",
+    "services.llm": "services services.money services.net services.documents",
+    "services.embeddings": "services services.money services.net services.llm",
     "services.toolset": "services services.schemas services.openapi",
     "services.context": "services services.llm services.toolset",
     "services.turn.steps": (
-        "services services.render services.openapi services.llm services.context services.records"
+        "services services.money services.render services.openapi services.llm services.context services.records"
         " services.grounding"
     ),
     "services.turn": (
@@ -60,7 +60,7 @@ ARROWS = {
         " services.turn.steps"
     ),
     "services.turn.queue": "services services.render services.turn",
-    "services.replay": "services services.grounding services.mcp.session services.turn",
+    "services.replay": "services services.grounding services.money services.mcp.session services.turn",
 }
 # Between the features of models: whom they import, extend, relate to or look up by name.
 FEATURES = {

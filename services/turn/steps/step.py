@@ -5,15 +5,14 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from ... import events, metrics, text
-from ...errors import LlmError, LlmTimeout
+from ... import events, metrics
 from ...llm import dialect, failover
 from ...llm.answer import Answer
-from ...llm.client import Sending
+from ...money import counting
+from ...money.counting import Sending
 from ...sentence import dump
 from ...specs import LlmSpec, ModelRequest, TurnProgress, TurnRequest
 
-MAX_TOOLS, MAX_NAME = 20, 128  # names, and characters of one, that are told with a request's cost
 DEADLINE_MARGIN = 0.5  # s before the turn's own limit, so that the turn ends in order
 
 
@@ -102,21 +101,8 @@ class Step:
                 is_fallback=self.llm.id != self.request.llm.id,
             )
         )
-        is_refused = False
-        try:
+        with counting.measured(key, tokens, answer, self.progress.spent):
             yield
-        except LlmTimeout:  # it was taken, and may be charged
-            raise
-        except LlmError:
-            is_refused = not answer.begun
-            raise
-        finally:
-            usage = dict(answer.usage)
-            if not usage and not is_refused:
-                said = text.tokens(answer.text) + text.tokens(answer.thinking)
-                usage = {"input_tokens": tokens, "output_tokens": said, "is_estimated": True}
-            tools = [call.name[:MAX_NAME] for call in answer.calls[:MAX_TOOLS]]
-            self.progress.spent.append({"key": key, "usage": usage, "tools": tools})
 
     def _count(self, usage: dict[str, int]) -> None:
         for key, count in usage.items():

@@ -10,10 +10,11 @@ from turns import Turn, request_of
 
 from services.embeddings import endpoint, index
 from services.embeddings.index import EmbeddingIndex
-from services.errors import LlmError, LlmNoApi, LlmNoEmbeddings
+from services.errors import EngineError, LlmError, LlmNoApi, LlmNoEmbeddings
 from services.llm.connections import Connections
-from services.specs import Limits, LlmSpec, ToolSpec
+from services.specs import Limits, LlmSpec, Payer, ToolSpec
 from services.testing.fake_mcp import FakeMcp
+from services.testing.memory_ledger import MemoryLedger
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 # Of a language that the words of the index know nothing of.
@@ -70,7 +71,8 @@ async def looked_up(llm, fake, kept, **options):
 
 
 async def test_a_tool_is_found_in_another_language(fake, connections):
-    kept = EmbeddingIndex(connections)
+    ledger = MemoryLedger()
+    kept = EmbeddingIndex(connections, ledger)
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         await looked_up(llm, fake, kept)
@@ -81,6 +83,28 @@ async def test_a_tool_is_found_in_another_language(fake, connections):
         assert found(turn) and all("weather" in name for name in found(turn))
         assert len(llm.embedded) == asked + 1, "tools are embedded once"
         assert llm.embedded[-1]["input"][0] == "Wie wird das Wetter?"
+    assert len(ledger.rows) == len(llm.embedded), "each is counted"
+    assert {row["request"].kind for row in ledger.rows} == {"embedding"}
+    assert {row["request"].model for row in ledger.rows} == {"embedder"}
+    query = ledger.rows[-1]["spent"]["usage"]
+    assert query == {"input_tokens": 6, "output_tokens": 0, "is_estimated": True}
+
+
+async def test_who_cannot_be_counted_finds_by_words(fake, connections):
+    ledger = MemoryLedger()
+    kept = EmbeddingIndex(connections, ledger)
+    async with ScriptedLlm() as llm:
+        llm.embed = meaning
+        ledger.refusal = EngineError("The database is away.")
+        turn = await looked_up(llm, fake, kept)
+        await kept.prepared()
+        assert turn.result.text == "Done." and not llm.embedded
+        ledger.refusal = None
+        await looked_up(llm, fake, kept)
+        await kept.prepared()
+        ledger.refusal = EngineError("The database is away.")
+        turn = await looked_up(llm, fake, kept)
+        assert turn.result.text == "Done." and not found(turn)
 
 
 async def test_a_turn_waits_for_no_vectors_of_tools(fake, connections, monkeypatch):
@@ -92,7 +116,7 @@ async def test_a_turn_waits_for_no_vectors_of_tools(fake, connections, monkeypat
         return await embed(*args)
 
     monkeypatch.setattr(endpoint, "embed", slowly)
-    kept = EmbeddingIndex(connections)
+    kept = EmbeddingIndex(connections, MemoryLedger())
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         turn = await looked_up(llm, fake, kept)
@@ -106,6 +130,7 @@ async def test_the_host_is_told_that_it_fails_and_that_it_answers_again(fake, co
     now, told = 0.0, []
     kept = EmbeddingIndex(
         connections,
+        MemoryLedger(),
         clock=lambda: now,
         on_state=lambda spec, error: told.append((spec.embedding_model, error and error.code)),
     )
@@ -131,7 +156,7 @@ async def test_the_host_is_told_that_it_fails_and_that_it_answers_again(fake, co
 @pytest.mark.parametrize("vector", [None, [], [0.0, 0.0], ["x"], "1", [1e400], [1.0] * 5_000])
 async def test_words_decide_where_the_endpoint_has_no_vectors(fake, connections, vector):
     now = 0.0
-    kept = EmbeddingIndex(connections, clock=lambda: now)
+    kept = EmbeddingIndex(connections, MemoryLedger(), clock=lambda: now)
     async with ScriptedLlm() as llm:
         llm.embed = None if vector is None else lambda _text: vector
         for _ in range(3):
@@ -146,7 +171,7 @@ async def test_words_decide_where_the_endpoint_has_no_vectors(fake, connections,
 
 
 async def test_queries_that_take_too_long_are_not_waited_for(fake, connections, monkeypatch):
-    kept = EmbeddingIndex(connections)
+    kept = EmbeddingIndex(connections, MemoryLedger())
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         await looked_up(llm, fake, kept)
@@ -157,41 +182,41 @@ async def test_queries_that_take_too_long_are_not_waited_for(fake, connections, 
 
 
 async def test_who_shares_no_key_shares_no_vectors(connections):
-    kept = EmbeddingIndex(connections)
+    kept = EmbeddingIndex(connections, MemoryLedger())
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         ada = LlmSpec(
             id=1, base_url=llm.base_url, model="m", database="a", embedding_model="embedder"
         )
-        kept.prepare(ada, ["invoice", "weather"])
+        kept.prepare(ada, ["invoice", "weather"], Payer())
         await kept.prepared()
-        assert await kept.rank(ada, ["invoice", "weather"], ["Wetter"]) == [[1, 0]]
+        assert await kept.rank(ada, ["invoice", "weather"], ["Wetter"], Payer()) == [[1, 0]]
         for other in (replace(ada, database="b"), replace(ada, api_key="k")):
-            assert await kept.rank(other, ["invoice", "weather"], ["Wetter"]) is None
+            assert await kept.rank(other, ["invoice", "weather"], ["Wetter"], Payer()) is None
 
 
 async def test_memory_is_bounded(connections, monkeypatch):
     monkeypatch.setattr(index, "MAX_KEPT", 10 * 4 * 4)  # ten vectors of four numbers
-    kept = EmbeddingIndex(connections)
+    kept = EmbeddingIndex(connections, MemoryLedger())
     async with ScriptedLlm() as llm:
         llm.embed = meaning
         spec = LlmSpec(id=1, base_url=llm.base_url, model="m", embedding_model="embedder")
         texts = [f"invoice {number}" for number in range(30)]
-        kept.prepare(spec, texts)
+        kept.prepare(spec, texts, Payer())
         await kept.prepared()
-        assert await kept.rank(spec, texts, ["Rechnung"]) is None
-        assert await kept.rank(spec, texts[-10:], ["Rechnung"]) == [[*range(10)]]
+        assert await kept.rank(spec, texts, ["Rechnung"], Payer()) is None
+        assert await kept.rank(spec, texts[-10:], ["Rechnung"], Payer()) == [[*range(10)]]
 
 
 async def test_an_answer_of_another_length_is_refused(connections):
     def body(**more):
         return json.dumps({"data": [{"index": 0, "embedding": [1.0]}], **more}).encode()
 
-    assert len(endpoint._vectors(body(), 1)) == 1
+    assert len(endpoint._vectors(body(), 1)[0]) == 1
     for wrong, count in ((body(), 2), (body(data=7), 1), (b"[]", 1), (b"<html>", 1)):
         with pytest.raises(LlmNoEmbeddings):
             endpoint._vectors(wrong, count)
     spec = LlmSpec(id=1, base_url="http://127.0.0.1:9/v1", model="m", api_key="sk-secret")
     with pytest.raises(LlmError) as error:
-        await endpoint.embed(spec, ["a"], connections, 1.0)
+        await endpoint.embed(spec, ["a"], connections, 1.0, MemoryLedger().account())
     assert "sk-secret" not in f"{error.value}{error.value.detail}"

@@ -11,6 +11,7 @@ from services.embeddings import endpoint
 from services.llm import client, diagnose, model_names
 from services.llm.connections import Connections
 from services.specs import LlmSpec
+from services.testing.memory_ledger import MemoryLedger
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 
@@ -35,10 +36,16 @@ def spec_of(llm, **options):
     )
 
 
-async def asked(spec, timeout):
+async def asked(spec, timeout, ledger=None):
     connections = Connections()
     try:
-        return await diagnose.diagnose(spec, timeout, connections, endpoint.size)
+        return await diagnose.diagnose(
+            spec,
+            timeout,
+            connections,
+            (ledger or MemoryLedger()).account("connection"),
+            endpoint.size,
+        )
     finally:
         await connections.close()
 
@@ -185,3 +192,14 @@ def test_the_picture_is_one():
     data = png[png.index(b"IDAT") + 4 : png.index(b"IEND") - 8]
     assert len(zlib.decompress(data)) == diagnose.SIDE * (3 * diagnose.SIDE + 1)
     assert base64.b64encode(png).startswith(b"iVBOR")
+
+
+async def test_each_request_of_a_test_is_counted():
+    ledger = MemoryLedger()
+    async with ScriptedLlm(replies) as llm:
+        llm.embed = lambda _text: [1.0]
+        await asked(spec_of(llm, supports_vision=True, embedding_model="embedder"), 60.0, ledger)
+    rows = [(row["request"].kind, row["request"].model) for row in ledger.rows]
+    assert rows == [("connection", "scripted")] * 2 + [("connection", "embedder")]
+    assert all(row["spent"]["usage"]["input_tokens"] for row in ledger.rows)
+    assert ledger.rows[-1]["request"].output_limit == 0

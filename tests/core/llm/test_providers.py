@@ -14,6 +14,7 @@ from services.llm.answer import Answer
 from services.llm.connections import Connections
 from services.specs import LlmSpec
 from services.testing.fake_mcp import FakeMcp
+from services.testing.memory_ledger import MemoryLedger
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 OBJECT = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
@@ -228,8 +229,8 @@ async def streamed(reply):
             question = transcript.to_langchain("", [{"role": "user", "content": "Hi"}])
             loop = asyncio.get_running_loop()
             await client.stream(
-                model, question, spec, answer, sending=client.uncounted, stop=asyncio.Event(),
-                deadline=loop.time() + 30, clock=loop.time,
+                model, question, spec, answer, sending=MemoryLedger().account().sending(spec, 0, answer),
+                stop=asyncio.Event(), deadline=loop.time() + 30, clock=loop.time,
             )  # fmt: skip
         await kept.close()
     return answer

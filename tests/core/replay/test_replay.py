@@ -17,6 +17,7 @@ from services.replay.recordings import Recording
 from services.replay.replay import ReplaySpec, run
 from services.specs import CallResult, LlmSpec, ServerSpec, ToolSpec, TurnRequest
 from services.testing.fake_mcp import FakeMcp
+from services.testing.memory_ledger import MemoryLedger
 from services.testing.scripted_llm import Reply, ScriptedLlm
 from services.turn.ai_client import run_turn
 from services.turn.tools import TurnTools
@@ -48,6 +49,7 @@ class Bed:
         )
         self.spec = ReplaySpec(request=request, **spec)
         self.live = []
+        self.ledger = MemoryLedger()
         self.stop = asyncio.Event()
         self.judge = "PASS It is kind."
 
@@ -61,14 +63,15 @@ class Bed:
             self.live.append(call.arguments)
             return CallResult(outcome="ok", text="3 records")
 
-        async def reply(request, _timeout, _faults):
+        async def reply(request, _timeout, _faults, kind):
+            assert kind == "judge"
             if isinstance(self.judge, Exception):
                 raise self.judge
             self.judged = request.history[0]["content"]
             return type("Answer", (), {"text": self.judge})
 
         try:
-            return await run(self.spec, turn, live, reply, self.stop)
+            return await run(self.spec, turn, live, reply, self.ledger, self.stop)
         finally:
             await pool.close()
 

@@ -12,6 +12,7 @@ from services.llm.connections import Connections
 from services.llm.failover import next_spec
 from services.specs import Limits, LlmSpec
 from services.testing.memory_journal import MemoryJournal
+from services.testing.memory_ledger import MemoryLedger
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -125,11 +126,20 @@ async def test_pictures_go_only_to_who_sees_them():
 async def test_an_answer_without_a_turn_falls_back_too():
     async with ScriptedLlm(Reply(status=503)) as down, ScriptedLlm(Reply("Here.")) as up:
         connections = Connections()
-        faults = []
-        answer = await reply.reply(with_fallback(down, up), [], 30.0, connections, faults)
+        faults, ledger = [], MemoryLedger()
+        account = ledger.account()
+        answer = await reply.reply(with_fallback(down, up), [], 30.0, connections, faults, account)
         await connections.close()
     assert answer.text == "Here."
     assert [fault["code"] for fault in faults] == ["llm_unavailable"]
+    sent = [row["request"] for row in ledger.rows]
+    assert [(one.is_retry, one.is_fallback) for one in sent] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+    spent = [row["spent"]["usage"] for row in ledger.rows]
+    assert spent == [{}, {}, {"input_tokens": 10, "output_tokens": 5}]
 
 
 def test_without_another_one_there_is_none():
