@@ -117,6 +117,7 @@
             "woow_paas_platform/static/src/context/**/*",
             "woow_paas_platform/static/src/turn/**/*",
             "woow_paas_platform/static/src/thread/**/*",
+            "woow_paas_platform/static/src/menu/**/*",
             "woow_paas_platform/static/src/conversations/**/*",
             "woow_paas_platform/static/src/commands/**/*",
             "woow_paas_platform/static/src/mentions/**/*",

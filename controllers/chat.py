@@ -3,7 +3,7 @@ import json
 
 import psycopg2
 from odoo import http
-from odoo.exceptions import AccessError, ConcurrencyError
+from odoo.exceptions import AccessError, ConcurrencyError, UserError
 from odoo.http import request
 from odoo.tools import config
 
@@ -11,9 +11,11 @@ from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.records import mentions
 from ..runtime.turns import listeners
+from ..runtime.web import api_error
 from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
 from ..services.render import conversation_file
+from ..tools.refusals import Refusal
 from .dispatcher import body, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
@@ -27,6 +29,7 @@ def _writes_nothing(*_args):
 
 READ = {"methods": ["GET"], "readonly": _writes_nothing, **ROUTE}
 PAGE = 30
+MAX_BATCH = 100
 MAX_COMPANIES = 1_000  # that a browser may name
 EXPORTS = {  # ending of the file, and type
     "markdown": ("md", "text/markdown"),
@@ -93,6 +96,28 @@ def active_companies():
 def is_in_browser():
     """True if a browser asks, where a person sees the answers and reports it; programs have a key."""
     return "Authorization" not in request.httprequest.headers
+
+
+def batch_results(field, ids, act):
+    """Do the same to each of several records; one that fails costs the others nothing.
+
+    :param field: of the body, which holds the ids
+    :param act: takes an id
+    """
+    ids = dict.fromkeys(ids)
+    if not 0 < len(ids) <= MAX_BATCH:
+        raise ApiError.invalid(field, f"Send from 1 to {MAX_BATCH} ids.")
+    return {"results": [_one_of_batch(act, record_id) for record_id in ids]}
+
+
+def _one_of_batch(act, record_id):
+    try:
+        with request.env.cr.savepoint():
+            act(record_id)
+    except (ApiError, UserError, Refusal) as error:
+        problem = api_error.of(error, api_error.request_reader())
+        return {"id": record_id, "ok": False, "error": problem.item()}
+    return {"id": record_id, "ok": True, "error": None}
 
 
 @contextlib.contextmanager
@@ -173,6 +198,7 @@ class ChatController(http.Controller):
             "limit": limit + 1,
             "before": query_int("before"),
             "cloud_service": visible_service(query_int("cloud_service_id")),
+            "is_archived": bool(query_int("archived", 0, 0, 1)),
         }
         Channel = request.env["discuss.channel"]
         excerpts, is_whole = {}, True
@@ -209,6 +235,16 @@ class ChatController(http.Controller):
             channel._select_servers(values["enabled_servers"])
         data = {**channel._conversation_data(), "can_post": channel._can_post()}
         return request.make_json_response(data, status=201)
+
+    @http.route("/api/ai/conversations/batch", methods=["POST"], **ROUTE)
+    def keep_conversations(self):
+        """The same act on several conversations; one that fails costs the others nothing."""
+        values = body("ConversationBatch")
+        return batch_results(
+            "conversation_ids",
+            values["conversation_ids"],
+            lambda conversation_id: conversation_or_404(conversation_id)._keep(values["action"]),
+        )
 
     def _record(self, values):
         """The record that the conversation is about; a model that the caller may not read does not exist."""

@@ -1,17 +1,13 @@
 """Control of servers and tools: locks, a person's own rules, batches, earlier versions."""
 
 from odoo import http
-from odoo.exceptions import UserError
 from odoo.http import request
 
-from ..runtime.web import api_error
 from ..runtime.web.api_error import ApiError
-from ..tools.refusals import Refusal
-from .chat import READ, ROUTE
+from .chat import READ, ROUTE, batch_results
 from .dispatcher import body
 from .mcp_servers import TOOL, managed_or_404, tool_or_404, used_or_404
 
-MAX_BATCH = 100
 BATCH = {
     "enable": lambda server: server.action_enable(),
     "disable": lambda server: server.action_disable(),
@@ -66,19 +62,10 @@ class McpControlController(http.Controller):
     def batch(self):
         """The same act on several servers; one that fails costs the others nothing."""
         values = body("Batch")
-        ids = dict.fromkeys(values["server_ids"])
-        if not 0 < len(ids) <= MAX_BATCH:
-            raise ApiError.invalid("server_ids", f"Send from 1 to {MAX_BATCH} servers.")
-        return {"results": [self._one_of_batch(values["action"], server_id) for server_id in ids]}
-
-    def _one_of_batch(self, action, server_id):
-        try:
-            with request.env.cr.savepoint():
-                BATCH[action](managed_or_404(server_id))
-        except (ApiError, UserError, Refusal) as error:
-            problem = api_error.of(error, api_error.request_reader())
-            return {"id": server_id, "ok": False, "error": problem.item()}
-        return {"id": server_id, "ok": True, "error": None}
+        act = BATCH[values["action"]]
+        return batch_results(
+            "server_ids", values["server_ids"], lambda server_id: act(managed_or_404(server_id))
+        )
 
     @http.route("/api/mcp/servers/<int:server_id>/versions", **READ)
     def versions(self, server_id):

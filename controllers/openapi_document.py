@@ -207,11 +207,18 @@ OPERATIONS = {
     ),
     ("get", f"{AI}/cloud-services"): ("Cloud services of the caller", "", 200, "CloudServices", ()),
     ("get", f"{AI}/conversations"): (
-        "Conversations of the caller, the latest first; `q` finds words",
+        "Conversations of the caller, pinned ones and the latest first; `q` finds words",
         "",
         200,
         "Conversations",
-        ("cloud_service_id", "limit", "before", "q"),
+        ("cloud_service_id", "limit", "before", "q", "archived"),
+    ),
+    ("post", f"{AI}/conversations/batch"): (
+        "Pin, archive or delete several conversations",
+        "ConversationBatch",
+        200,
+        "BatchResults",
+        (),
     ),
     ("post", f"{AI}/conversations"): (
         "Begin a conversation",

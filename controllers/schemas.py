@@ -243,6 +243,8 @@ CONVERSATION = {
     "record": _or_null(_object(RECORD)),
     "last_message_at": MOMENT,
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
+    "pinned": BOOL,
+    "archived": BOOL,
 }
 CAN_POST = {**BOOL, "description": "Whether the caller may post on the record, in the backend"}
 CHANGES = _list(
@@ -746,6 +748,12 @@ SCHEMAS = {
             "res_id": INT,
             "enabled_servers": _list(TEXT),
         },
+    ),
+    "ConversationBatch": _object(
+        {
+            "conversation_ids": _list(INT),
+            "action": _one_of("pin", "unpin", "archive", "restore", "delete"),
+        }
     ),
     "NewName": _object({"name": TEXT}),
     "Question": _object(

@@ -163,6 +163,74 @@ class TestChatApi(AiHttpCase):
         self.assertEqual(self._call("DELETE", path), (204, None))
         self._assert_error(self._call("GET", path), 404, "not_found")
 
+    def _listed(self, query=""):
+        status, page = self._call("GET", f"/api/ai/conversations?{query}")
+        self.assertEqual(status, 200)
+        return [conversation["id"] for conversation in page["conversations"]]
+
+    def _act(self, action, *ids):
+        body = {"action": action, "conversation_ids": list(ids)}
+        status, answer = self._call("POST", "/api/ai/conversations/batch", body)
+        self.assertEqual(status, 200)
+        return [result["ok"] for result in answer["results"]]
+
+    def test_pinned_conversations_come_first_and_archived_ones_have_their_own_list(self):
+        self._sign_in(self.member)
+        one, two, three, four = (self._new()[1]["id"] for _ in range(4))
+        self.assertEqual(self._act("pin", one, two), [True, True])
+        self.assertEqual(self._act("archive", three), [True])
+        self.assertEqual(self._listed(), [two, one, four])
+        pages, before = [], ""
+        while page := self._listed(f"limit=1{before}"):
+            pages += page
+            before = f"&before={page[-1]}"
+        self.assertEqual(pages, [two, one, four])
+        self.assertEqual(self._listed("archived=1"), [three])
+        self.assertEqual(self._listed("q=conversation"), [two, one, four])
+        self.assertEqual(self._listed("q=conversation&archived=1"), [three])
+        path = f"/api/ai/conversations/{three}"
+        self.assertTrue(self._call("GET", path)[1]["archived"])
+        self.assertEqual(self._act("archive", two), [True])
+        self.assertEqual(self._listed("archived=1"), [three, two])  # as they were used
+        self.assertEqual(self._act("restore", two), [True])
+        self.assertEqual(self._listed(), [one, four, two])  # no longer pinned
+
+    def test_a_question_brings_its_conversation_back_from_the_archive(self):
+        self._sign_in(self.member)
+        talk = self._new()[1]["id"]
+        self._act("archive", talk)
+        self._call("POST", f"/api/ai/conversations/{talk}/messages", {"content": "Hi"})
+        self.assertEqual(self._listed(), [talk])
+
+    def test_discuss_leaves_out_the_archive(self):
+        self._sign_in(self.member)
+        talk, other = (self._new()[1]["id"] for _ in range(2))
+        self._act("archive", talk)
+        shown = self.env["discuss.channel"].with_user(self.member)._get_channels_as_member().ids
+        self.assertNotIn(talk, shown)
+        self.assertIn(other, shown)
+
+    def test_one_of_several_that_fails_costs_the_others_nothing(self):
+        self._sign_in(self.owner)
+        foreign = self._new()[1]["id"]
+        self._sign_in(self.member)
+        busy, idle = (self._new()[1]["id"] for _ in range(2))
+        self._call("POST", f"/api/ai/conversations/{busy}/messages", {"content": "Hi"})
+        self.assertEqual(self._act("delete", busy, idle, foreign, 0), [False, True, False, False])
+        self.assertEqual(self._listed(), [busy])
+        for action in ("pin", "unpin", "archive", "restore", "delete"):
+            self.assertEqual(self._act(action, foreign), [False])
+        self.assertTrue(self.env["discuss.channel"].browse(foreign).exists())
+        for body in (
+            {"action": "delete", "conversation_ids": []},
+            {"action": "delete", "conversation_ids": list(range(101))},
+            {"action": "burn", "conversation_ids": [busy]},
+            {"action": "pin", "conversation_ids": ["x"]},
+        ):
+            with self.subTest(body=body):
+                answer = self._call("POST", "/api/ai/conversations/batch", body)
+                self._assert_error(answer, 400, "invalid_field")
+
     def test_the_conversations_about_a_service(self):
         self._sign_in(self.member)
         about, general = self._new(cloud_service_id=self.service.id)[1], self._new()[1]

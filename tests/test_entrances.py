@@ -73,6 +73,7 @@ IMMEDIATE = {
     "/api/ai/workspaces/<int:workspace_id>/usage",
     "/api/ai/decisions/<string:decision_id>",
     "/api/ai/conversations",
+    "/api/ai/conversations/batch",
     "/api/ai/grants",
     "/api/ai/grants/<int:grant_id>",
     "/api/ai/health",

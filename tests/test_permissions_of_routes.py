@@ -205,6 +205,13 @@ ROUTES = [
         {"in": SEERS},
         404,
     ),
+    (
+        "POST",
+        "/api/ai/conversations/batch",
+        {"action": "pin", "conversation_ids": [0]},
+        {"in": SIGNED_IN},
+        None,
+    ),
     *(
         (method, CHAT + path, body, {"in": OWN}, 404)
         for method, path, body in (

@@ -274,6 +274,8 @@ class DiscussChannel(models.Model):
         self.ensure_one()
         if question.edits:
             question = self._begin_branch(question)
+        if self._kept()["archived"]:
+            self._keep("restore")
         notify.prepare(self.env.cr)  # the turn begins before pages are told of the message
         self.woow_assistant_id.check_access("read")
         if question.compacts:  # a command asks nothing by which a conversation could be called

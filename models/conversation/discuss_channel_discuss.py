@@ -25,11 +25,14 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _get_channels_as_member(self):
-        """Leave out all conversations but the latest ones and those with an unread answer."""
+        """Leave out all conversations but the latest ones and those with an unread answer; the archive, too."""
         channels = super()._get_channels_as_member()
         talks = channels.filtered(lambda channel: channel.channel_type == CONVERSATION)
-        older = talks.sorted(lambda talk: (talk.last_interest_dt or talk.create_date, talk.id))
-        older = older[:-SIDEBAR_CONVERSATIONS]
+        archived = talks.filtered(lambda talk: talk._kept()["archived"])
+        older = (talks - archived).sorted(
+            lambda talk: (talk.last_interest_dt or talk.create_date, talk.id)
+        )
+        older = older[:-SIDEBAR_CONVERSATIONS] | archived
         return channels - older.filtered(
             lambda talk: not talk.self_member_id.message_unread_counter
         )

@@ -1,5 +1,6 @@
-from odoo import api, models
+from odoo import api, fields, models
 from odoo.exceptions import ValidationError
+from odoo.fields import Domain
 
 from ..base.discuss_channel import CONVERSATION
 
@@ -7,9 +8,19 @@ from ..base.discuss_channel import CONVERSATION
 class DiscussChannelMember(models.Model):
     _inherit = "discuss.channel.member"
 
+    # each person's own: neither other members nor RPC reach it
+    woow_is_pinned = fields.Boolean("Pinned in the Chat", groups=fields.NO_ACCESS)
+    woow_is_archived = fields.Boolean("Archived in the Chat", groups=fields.NO_ACCESS)
+
     @api.constrains("partner_id", "guest_id", "channel_id")
     def _check_ai_conversation(self):
         self.channel_id._check_conversation_members()
+
+    @api.model
+    def _kept_by_caller(self, field, value=True):
+        """Condition on conversations by a field of the caller's own membership."""
+        mine = Domain("partner_id", "=", self.env.user.partner_id.id)
+        return Domain("channel_member_ids", "any!", mine & Domain(field, "=", value))
 
     def _set_last_seen_message(self, message, notify=True):
         """Mark as read everywhere; other pages are not notified unless the person did it."""

@@ -27,6 +27,13 @@ PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, abou
 EXPORT_PAGE = 100  # messages that an export reads at once
 EXPORT_MESSAGES = 5_000  # of one export, the latest ones
 EXPORT_WEIGHT = 32 * 1024 * 1024  # bytes of them, about
+ACTS = {  # of several conversations at once, and what each writes for their person
+    "pin": {"woow_is_pinned": True, "woow_is_archived": False},
+    "unpin": {"woow_is_pinned": False},
+    "archive": {"woow_is_archived": True, "woow_is_pinned": False},
+    "restore": {"woow_is_archived": False},
+    "delete": None,
+}
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
 SEARCH_TIME = 2.0  # s that one search may take
 PORTION = 25  # conversations that are looked through at once
@@ -44,24 +51,40 @@ class DiscussChannel(models.Model):
     # ------------------------------------------------------------ lists and search
 
     @api.model
-    def _ai_conversations(self, limit=30, before=None, cloud_service=None):
-        """The caller's own conversations, the one in which something happened last first.
+    def _ai_conversations(self, limit=30, before=None, cloud_service=None, is_archived=False):
+        """The caller's own conversations: the pinned ones, then the others, the one in which something happened last
+        first.
 
         :param before: id of the conversation that ends the page before
         :param cloud_service: only those about it
+        :param is_archived: those in the archive instead of all others
         """
+        Member = self.env["discuss.channel.member"]
         domain = Domain("channel_type", "=", CONVERSATION) & Domain(
             "woow_user_id", "=", self.env.uid
         )
         domain &= Domain(LISTED)
-        if before:
-            moment = self._last_activity(before)
-            domain &= Domain("last_interest_dt", "<", moment) | (
-                Domain("last_interest_dt", "=", moment) & Domain("id", "<", before)
-            )
+        archived = Member._kept_by_caller("woow_is_archived")
+        domain &= archived if is_archived else ~archived
         if cloud_service:
             domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
-        return self.search(domain, order="last_interest_dt desc, id desc", limit=limit)
+        later, starts_with_pinned = Domain.TRUE, True
+        if before:
+            moment = self._last_activity(before)
+            later = Domain("last_interest_dt", "<", moment) | (
+                Domain("last_interest_dt", "=", moment) & Domain("id", "<", before)
+            )
+            starts_with_pinned = self.browse(before)._own_conversation()._kept()["pinned"]
+        pinned = Member._kept_by_caller("woow_is_pinned")
+        # sudo: discuss.channel - the caller's own, see the domain; nobody reads the fields of a member
+        order, found, Own = "last_interest_dt desc, id desc", self.browse(), self.sudo()
+        if starts_with_pinned:
+            found = Own.search(domain & pinned & later, order=order, limit=limit)
+            later = Domain.TRUE
+        if limit is None or len(found) < limit:
+            rest = limit and limit - len(found)
+            found += Own.search(domain & ~pinned & later, order=order, limit=rest)
+        return found.sudo(False)
 
     @api.model
     def _last_activity(self, conversation_id):
@@ -71,18 +94,18 @@ class DiscussChannel(models.Model):
         )
 
     @api.model
-    def _ai_conversations_with(self, words, limit=30, before=None, cloud_service=None):
-        """The caller's own conversations with these words in the name or in a message, the one in
-        which something happened last first, and what surrounds the words in each.
+    def _ai_conversations_with(self, words, limit=30, **narrowed):
+        """The caller's own conversations with these words in the name or in a message, in the order of the list, and
+        what surrounds the words in each.
 
         The words are text, not a pattern; tags of the messages are not searched.
 
-        :param cloud_service: only conversations about it
+        :param narrowed: as for `_ai_conversations`
         :return: the conversations, ``{id: excerpt}``, and whether all could be looked through in `SEARCH_TIME`
         """
         self.env["mail.message"].flush_model(["body", "model", "res_id", "message_type"])
         until = time.monotonic() + SEARCH_TIME
-        own = self._ai_conversations(None, before, cloud_service)
+        own = self._ai_conversations(None, **narrowed)
         found, excerpts = self.browse(), {}
         for ids in split_every(PORTION, own.ids):
             portion = self.browse(ids).with_prefetch(own.ids)
@@ -126,6 +149,24 @@ class DiscussChannel(models.Model):
             return None
         return rows
 
+    def _kept(self):
+        """The place that the caller gave the conversation: ``{"pinned": bool, "archived": bool}``."""
+        member = self._member_of_caller()
+        return {"pinned": member.woow_is_pinned, "archived": member.woow_is_archived}
+
+    def _member_of_caller(self):
+        # sudo: discuss.channel.member - the caller's own membership
+        members = self.sudo().channel_member_ids
+        return members.filtered(lambda member: member.partner_id == self.env.user.partner_id)
+
+    def _keep(self, act):
+        """Do one of `ACTS` to a conversation of the caller."""
+        self.ensure_one()
+        if act == "delete":
+            self._delete_ai_conversation()
+        else:
+            self._member_of_caller().write(ACTS[act])
+
     # ------------------------------------------------------------ data and pages of messages
 
     def _conversation_data(self):
@@ -151,6 +192,7 @@ class DiscussChannel(models.Model):
             else None,
             "last_message_at": utc(channel.last_interest_dt),
             "turn": {"id": turn.id, "state": turn.state} if turn else None,
+            **self._kept(),
         }
 
     def _can_post(self):

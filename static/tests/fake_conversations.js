@@ -22,6 +22,8 @@ export class FakeConversations {
             turn: null,
             queued: [],
             unseen: false,
+            pinned: false,
+            archived: false,
             closed: "",
             can_post: false,
             context: null,
@@ -91,6 +93,25 @@ export class FakeConversations {
         return json(this.tokens.get(token), 202);
     }
 
+    /** Does the same to several; one that is answering is not deleted. */
+    actOn({ action, conversation_ids: ids }) {
+        const results = ids.map((id) => {
+            const found = this.conversations.find((one) => one.id === id);
+            if (!found || (action === "delete" && found.turn)) {
+                return { id, ok: false, error: { code: "refused", message: "Not now." } };
+            }
+            if (action === "delete") {
+                this.conversations = this.conversations.filter((one) => one !== found);
+            } else if (action.endsWith("pin")) {
+                found.pinned = action === "pin";
+            } else {
+                found.archived = action === "archive";
+            }
+            return { id, ok: true, error: null };
+        });
+        return json({ results });
+    }
+
     retry(conversation) {
         const turn = this.startTurn(conversation);
         return json(
@@ -106,8 +127,8 @@ export class FakeConversations {
     listed({ id, name, assistant, cloud_service, record, last_message_at, turn, ...more }) {
         const running = turn && { id: turn.id, state: turn.state };
         const listed = { id, name, assistant, cloud_service, record, last_message_at };
-        const { excerpt, unseen } = more;
-        return { ...listed, turn: running, unseen, ...(excerpt && { excerpt }) };
+        const { excerpt, unseen, pinned, archived } = more;
+        return { ...listed, turn: running, unseen, pinned, archived, ...(excerpt && { excerpt }) };
     }
 
     detailed(conversation, query) {

@@ -148,6 +148,9 @@ export class FakeServer extends FakeConversations {
             }
             return turn ? turn.stream.open() : new Response(null, { status: 204 });
         }
+        if (url.pathname === "/api/ai/conversations/batch") {
+            return this.actOn(body);
+        }
         return this.answerConversations(method, Number(id), action, body, url.searchParams);
     }
 
@@ -166,8 +169,11 @@ export class FakeServer extends FakeConversations {
             );
         }
         if (!id) {
+            const isArchived = query.has("archived");
+            const listed = this.conversations.filter(({ archived }) => archived === isArchived);
+            listed.sort((a, b) => b.pinned - a.pinned);
             return json({
-                conversations: this.conversations.map((one) => this.listed(one)),
+                conversations: listed.map((one) => this.listed(one)),
                 has_more: false,
                 incomplete: this.isSlowToSearch && query.has("q"),
             });

@@ -287,17 +287,55 @@ export class AiChat extends Component {
 
     deleteCurrent() {
         const { id, title: name } = this.chat.thread;
-        this.confirmDelete({ id, name });
+        this.act("delete", [{ id, name }]);
     }
 
-    confirmDelete({ id, name }) {
-        this.dialog.add(ConfirmationDialog, {
-            title: _t("Delete this conversation?"),
-            body: _t("“%(name)s” and all its messages will be permanently deleted.", { name }),
-            confirmLabel: _t("Delete"),
-            confirmClass: "btn-danger",
-            confirm: () => this.attempt(() => this.chat.remove(id)),
-            cancel: () => {},
+    /**
+     * @param {string} action of the list: "pin", "archive", …
+     * @param {{id: number, name: string}[]} conversations
+     * @returns {Promise<boolean>} whether it was done to all of them
+     */
+    async act(action, conversations) {
+        if (action === "delete" && !(await this.confirmDelete(conversations))) {
+            return false;
+        }
+        return this.attempt(async () => {
+            const ids = conversations.map(({ id }) => id);
+            const [failed] = await this.chat.act(action, ids);
+            if (failed) {
+                const { name } = conversations.find(({ id }) => id === failed.id);
+                throw new Error(_t("“%(name)s”: %(error)s", { name, error: failed.error.message }));
+            }
+        });
+    }
+
+    confirmDelete(conversations) {
+        const [{ name }] = conversations;
+        const count = conversations.length;
+        return new Promise((resolve) => {
+            this.dialog.add(
+                ConfirmationDialog,
+                {
+                    title:
+                        count === 1
+                            ? _t("Delete this conversation?")
+                            : _t("Delete these conversations?"),
+                    body:
+                        count === 1
+                            ? _t("“%(name)s” and all its messages will be permanently deleted.", {
+                                  name,
+                              })
+                            : _t(
+                                  "%(count)s conversations and all their messages will be permanently deleted.",
+                                  { count }
+                              ),
+                    confirmLabel: _t("Delete"),
+                    confirmClass: "btn-danger",
+                    confirm: () => resolve(true),
+                    cancel: () => {},
+                },
+                { onClose: () => resolve(false) }
+            );
         });
     }
 

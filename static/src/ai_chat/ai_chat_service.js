@@ -203,15 +203,35 @@ export class AiChatStore extends Reactive {
         this.list.rename(id, name);
     }
 
-    async remove(id) {
-        await this.api.deleteConversation(id);
-        this.list.remove(id);
-        this.drafts.set(id, "");
-        this.mentions.take(id);
-        if (this.currentId === id) {
+    /**
+     * Pins, archives, restores or deletes conversations.
+     *
+     * @returns {Promise<{id: number, error: {message: string}}[]>} those it was not done to
+     */
+    async act(action, ids) {
+        const results = await this.api.actOnConversations(action, ids);
+        const done = results.filter(({ ok }) => ok).map(({ id }) => id);
+        if (action === "pin" || action === "unpin") {
+            this.list.pin(done, action === "pin");
+        } else {
+            this.list.remove(done);
+        }
+        if (action === "delete") {
+            await this.forget(done);
+        }
+        this.loadConversations();
+        return results.filter(({ ok }) => !ok);
+    }
+
+    async forget(ids) {
+        for (const id of ids) {
+            this.drafts.set(id, "");
+            this.mentions.take(id);
+        }
+        if (ids.includes(this.currentId)) {
             await this.prepare();
         }
-        delete this.threads[id];
+        ids.forEach((id) => delete this.threads[id]);
     }
 
     /** What happened elsewhere: another tab, another device, Discuss. */
@@ -266,8 +286,8 @@ export class AiChatStore extends Reactive {
 
     /** Nobody has chatted here yet: what is chosen once for all chats is asked now. */
     get isFirst() {
-        const { isLoaded, conversations, words } = this.list;
-        return isLoaded && !conversations.length && !words;
+        const { isLoaded, conversations, isWhole } = this.list;
+        return isLoaded && !conversations.length && isWhole;
     }
 
     // Sending ----------------------------------------------------------------

@@ -3,8 +3,19 @@ import { Reactive } from "@web/core/utils/reactive";
 
 /** Conversations that one request brings. */
 export const LIST_SIZE = 30;
+/** The place of the list for conversations that were put away. */
+export const ARCHIVE = "archive";
 
-/** The person's conversations as the list shows them, the latest first. */
+/** Pinned ones first, then the one in which something happened last, as the server orders them. */
+function inOrder(a, b) {
+    return (
+        Boolean(b.pinned) - Boolean(a.pinned) ||
+        (b.last_message_at || "").localeCompare(a.last_message_at || "") ||
+        b.id - a.id
+    );
+}
+
+/** The person's conversations as the list shows them. */
 export class ConversationIndex extends Reactive {
     /** @param {import("../core/ai_api").AiApi} api */
     constructor(api) {
@@ -23,6 +34,8 @@ export class ConversationIndex extends Reactive {
         this.words = "";
         /** Only conversations about this cloud service; null: all. */
         this.cloudServiceId = null;
+        /** `ARCHIVE`, or null: all that are not there. */
+        this.place = null;
     }
 
     find(id) {
@@ -36,6 +49,17 @@ export class ConversationIndex extends Reactive {
         );
     }
 
+    /** What the server is asked for; an answer to anything else is dropped. */
+    get query() {
+        const { words, cloudServiceId, place } = this;
+        return { words, cloudServiceId, isArchived: place === ARCHIVE };
+    }
+
+    /** Whether all conversations are shown, but for those put away. */
+    get isWhole() {
+        return !this.words && !this.place;
+    }
+
     /** Reads the latest ones, or brings them up to date. */
     load() {
         return this.read({ limit: LIST_SIZE }, (data) => {
@@ -43,7 +67,7 @@ export class ConversationIndex extends Reactive {
             const rest = this.conversations.filter(({ id }) => !fresh.has(id));
             const isFirst = !this.isLoaded;
             this.conversations = data.has_more
-                ? [...data.conversations, ...rest]
+                ? [...data.conversations, ...rest].sort(inOrder)
                 : data.conversations;
             this.hasMore = isFirst || !data.has_more ? data.has_more : this.hasMore;
         });
@@ -60,10 +84,10 @@ export class ConversationIndex extends Reactive {
 
     async read(params, apply) {
         this.isLoading = true;
+        const { query } = this;
         try {
-            const { words, cloudServiceId } = this;
-            const data = await this.api.conversations({ ...params, words, cloudServiceId });
-            if (words !== this.words) {
+            const data = await this.api.conversations({ ...params, ...query });
+            if (JSON.stringify(query) !== JSON.stringify(this.query)) {
                 return;
             }
             apply(data);
@@ -92,8 +116,14 @@ export class ConversationIndex extends Reactive {
         return this.searches > 0;
     }
 
+    /** Shows another place, whole. */
+    show(place) {
+        Object.assign(this, { place, conversations: [], hasMore: false, isLoaded: false });
+        return this.search("");
+    }
+
     add(conversation) {
-        this.conversations.unshift(conversation);
+        this.conversations = [conversation, ...this.conversations].sort(inOrder);
     }
 
     /** It is opened: what is new in it is seen. */
@@ -111,7 +141,17 @@ export class ConversationIndex extends Reactive {
         }
     }
 
-    remove(id) {
-        this.conversations = this.conversations.filter((conversation) => conversation.id !== id);
+    remove(ids) {
+        this.conversations = this.conversations.filter(({ id }) => !ids.includes(id));
+    }
+
+    /** Pinned or no longer. */
+    pin(ids, isPinned) {
+        this.conversations
+            .filter(({ id }) => ids.includes(id))
+            .forEach((one) => {
+                one.pinned = isPinned;
+            });
+        this.conversations = [...this.conversations].sort(inOrder);
     }
 }

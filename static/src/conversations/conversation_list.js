@@ -1,16 +1,20 @@
-import { Component, useEffect, useRef, useState } from "@odoo/owl";
+import { Component, onPatched, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { sprintf } from "@web/core/utils/strings";
 import { useDebounced } from "@web/core/utils/timing";
 import { formatMoment, formatMomentFull, formatPeriod } from "../core/format";
 import { TryAgain } from "../core/try_again";
+import { ActionMenu } from "../menu/action_menu";
+import { ARCHIVE } from "./conversation_index";
+import { Selection } from "./selection";
 
 /** Milliseconds without a key after which the list is searched. */
 const SEARCH_DELAY = 250;
 
-/** The person's conversations, newest first. */
+/** The person's conversations: pinned ones, then the newest; in the archive, those put away. */
 export class ConversationList extends Component {
     static template = "woow_paas_platform.ConversationList";
-    static components = { TryAgain };
+    static components = { ActionMenu, TryAgain };
     static props = {
         list: Object,
         currentId: { type: [Number, { value: null }], optional: true },
@@ -23,8 +27,10 @@ export class ConversationList extends Component {
         onSearch: Function,
         /** (id, name); resolves to whether it is saved. */
         onRename: Function,
-        /** (conversation) */
-        onDelete: Function,
+        /** (action, [{id, name}]); resolves to whether all went well, after the person has confirmed what asks for it. */
+        onAct: Function,
+        /** (place): see ConversationIndex. */
+        onPlace: Function,
     };
 
     setup() {
@@ -34,7 +40,14 @@ export class ConversationList extends Component {
             isTyping: false,
             renamedId: null,
             name: "",
+            /** Tells a screen reader what became of it. */
+            said: "",
         });
+        this.selection = useState(new Selection());
+        this.rows = useRef("rows");
+        /** The place of the row that is about to go with the focus in it. */
+        this.goneAt = null;
+        onPatched(() => this.keepFocus());
         useEffect(
             (el) => el?.select(),
             () => [this.nameInput.el]
@@ -90,12 +103,118 @@ export class ConversationList extends Component {
               };
     }
 
-    renameLabel(conversation) {
-        return _t("Rename “%(name)s”", { name: this.title(conversation) });
+    // Acts ------------------------------------------------------------------
+
+    get isArchive() {
+        return this.props.list.place === ARCHIVE;
     }
 
-    deleteLabel(conversation) {
-        return _t("Delete “%(name)s”", { name: this.title(conversation) });
+    show(place) {
+        this.selection.stop();
+        Object.assign(this.state, { words: "", isTyping: false, renamedId: null });
+        this.props.onPlace(place);
+    }
+
+    menuLabel(conversation) {
+        return _t("Actions for “%(name)s”", { name: this.title(conversation) });
+    }
+
+    menu(conversation) {
+        const act = (action) => () => this.act(action, [conversation]);
+        return [
+            this.isArchive
+                ? null
+                : conversation.pinned
+                  ? { label: _t("Unpin"), icon: "fa-thumb-tack", act: act("unpin") }
+                  : { label: _t("Pin"), icon: "fa-thumb-tack", act: act("pin") },
+            {
+                label: _t("Rename"),
+                icon: "fa-pencil",
+                act: () => this.startRename(conversation),
+            },
+            this.isArchive
+                ? { label: _t("Restore"), icon: "fa-undo", act: act("restore") }
+                : { label: _t("Archive"), icon: "fa-archive", act: act("archive") },
+            {
+                label: _t("Select"),
+                icon: "fa-check-square-o",
+                act: () => this.selection.start(conversation.id),
+            },
+            { label: _t("Delete"), icon: "fa-trash-o", act: act("delete"), isDangerous: true },
+        ].filter(Boolean);
+    }
+
+    async act(action, conversations) {
+        const said = conversations.map((one) => ({ id: one.id, name: this.title(one) }));
+        this.state.said = "";
+        this.goneAt = this.props.list.conversations.findIndex(({ id }) => id === said[0].id);
+        if (await this.props.onAct(action, said)) {
+            this.state.said = this.outcome(action, said);
+            this.selection.stop();
+        }
+    }
+
+    /** Whoever acts by keyboard goes on at the next row. */
+    keepFocus() {
+        if (this.goneAt !== null && document.activeElement === document.body) {
+            const rows = this.rows.el.querySelectorAll(".o_ai_chat_conversation");
+            (rows[this.goneAt] || [...rows].at(-1))?.focus();
+            this.goneAt = null;
+        }
+    }
+
+    /** @returns {string} of an act that went well */
+    outcome(action, conversations) {
+        const [{ name }] = conversations;
+        const count = conversations.length;
+        const [one, several] = {
+            pin: [_t("“%(name)s” is pinned."), _t("%(count)s conversations are pinned.")],
+            unpin: [
+                _t("“%(name)s” is no longer pinned."),
+                _t("%(count)s conversations are no longer pinned."),
+            ],
+            archive: [_t("“%(name)s” is archived."), _t("%(count)s conversations are archived.")],
+            restore: [_t("“%(name)s” is restored."), _t("%(count)s conversations are restored.")],
+            delete: [_t("“%(name)s” is deleted."), _t("%(count)s conversations are deleted.")],
+        }[action];
+        return count === 1 ? sprintf(one, { name }) : sprintf(several, { count });
+    }
+
+    // Several at once -------------------------------------------------------
+
+    get chosen() {
+        return this.selection.of(this.props.list.conversations);
+    }
+
+    get countLabel() {
+        return _t("%(count)s selected", { count: this.chosen.length });
+    }
+
+    toggleSelecting() {
+        if (this.selection.isOn) {
+            this.selection.stop();
+        } else {
+            this.selection.start();
+        }
+    }
+
+    selectAll() {
+        this.selection.start(...this.props.list.conversations.map(({ id }) => id));
+    }
+
+    onSelectKeydown(ev) {
+        if (ev.key === "Escape" && this.selection.isOn) {
+            ev.stopPropagation();
+            this.selection.stop();
+        }
+    }
+
+    onRow(conversation) {
+        if (this.selection.isOn) {
+            this.selection.toggle(conversation.id);
+        } else {
+            this.props.onSelect(conversation.id);
+        }
     }
 
     startRename(conversation) {
@@ -123,9 +242,13 @@ export class ConversationList extends Component {
     /** @returns {string} above the first conversation of a period, else empty */
     heading(index) {
         const { conversations } = this.props.list;
-        const period = formatPeriod(conversations[index].last_message_at);
-        const above = index && formatPeriod(conversations[index - 1].last_message_at);
+        const above = index ? this.period(conversations[index - 1]) : "";
+        const period = this.period(conversations[index]);
         return period === above ? "" : period;
+    }
+
+    period({ pinned, last_message_at: moment }) {
+        return pinned ? _t("Pinned") : formatPeriod(moment);
     }
 
     moment(conversation) {

@@ -1,26 +1,24 @@
 import { Component } from "@odoo/owl";
-import { useMenu } from "./use_menu";
+import { _t } from "@web/core/l10n/translation";
 import { exportUrl } from "../core/ai_api";
+import { ActionMenu } from "../menu/action_menu";
 
 /** Takes the conversation away: as text on the clipboard, or as a file. */
 export class ExportMenu extends Component {
     static template = "woow_paas_platform.ExportMenu";
+    static components = { ActionMenu };
     static props = {
         conversationId: Number,
         /** Copies the conversation as Markdown, and says what became of it. */
         onCopy: Function,
     };
 
-    setup() {
-        this.menu = useMenu("o_ai_chat_export_");
-    }
-
-    url(format) {
-        return exportUrl(this.props.conversationId, format);
-    }
-
-    copy() {
-        this.menu.close();
-        this.props.onCopy();
+    get items() {
+        const file = (format) => exportUrl(this.props.conversationId, format);
+        return [
+            { label: _t("Copy as Markdown"), icon: "fa-clone", act: this.props.onCopy },
+            { label: _t("Markdown"), icon: "fa-file-text-o", url: file("markdown") },
+            { label: _t("JSON"), icon: "fa-file-code-o", url: file("json") },
+        ];
     }
 }

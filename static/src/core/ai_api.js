@@ -3,6 +3,9 @@ import { errorFromFailure } from "./api_error";
 import { chatUrl } from "./chat_ref";
 import { upload } from "./upload";
 
+/** Conversations that one request acts on. */
+const MOST_AT_ONCE = 100;
+
 /** Where the browser gets a conversation as a file; `format` is "markdown" or "json". */
 export function exportUrl(conversationId, format) {
     return withQuery(`/api/ai/conversations/${conversationId}/export`, { format });
@@ -73,8 +76,14 @@ export class AiApi extends ApiClient {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
 
-    conversations({ limit, before, words, cloudServiceId } = {}) {
-        const query = { limit, before, q: words || undefined, cloud_service_id: cloudServiceId };
+    conversations({ limit, before, words, cloudServiceId, isArchived } = {}) {
+        const query = {
+            limit,
+            before,
+            q: words || undefined,
+            cloud_service_id: cloudServiceId,
+            archived: isArchived ? 1 : undefined,
+        };
         return this.request("GET", withQuery("/api/ai/conversations", query));
     }
 
@@ -107,8 +116,19 @@ export class AiApi extends ApiClient {
         }
     }
 
-    deleteConversation(id) {
-        return this.request("DELETE", `/api/ai/conversations/${id}`);
+    /**
+     * @param {"pin"|"unpin"|"archive"|"restore"|"delete"} action
+     * @returns {Promise<{id: number, ok: boolean, error: {code, message}|null}[]>}
+     */
+    async actOnConversations(action, ids) {
+        let results = [];
+        for (let start = 0; start < ids.length; start += MOST_AT_ONCE) {
+            const some = ids.slice(start, start + MOST_AT_ONCE);
+            const body = { action, conversation_ids: some };
+            const answer = await this.request("POST", "/api/ai/conversations/batch", body);
+            results = results.concat(answer.results);
+        }
+        return results;
     }
 
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */

@@ -132,7 +132,7 @@ describe("conversations", () => {
         expect(".o_ai_chat_service").toHaveCount(0);
         expect(".o_ai_chat_about").toHaveText("This chat is about Shop.");
         await ask("Restart it");
-        expect(server.requestsTo("POST /api/ai/conversations")[0].body.cloud_service_id).toBe(5);
+        expect(server.requestsTo("POST /api/ai/conversations")[1].body.cloud_service_id).toBe(5);
     });
 
     test("are renamed and deleted", async () => {
@@ -178,20 +178,20 @@ describe("export", () => {
         const conversation = server.conversation({ name: "Trip" });
         await mountChat({ conversationId: conversation.id });
         await settle();
-        expect(".o_ai_chat_export_menu").toHaveCount(0);
-        await click(".o_ai_chat_export > button");
+        expect(".o_ai_chat_action_menu").toHaveCount(0);
+        await click(".o_ai_chat_export button[aria-haspopup]");
         await animationFrame();
-        expect(".o_ai_chat_export_menu [role=menuitem]:eq(0)").toBeFocused();
+        expect(".o_ai_chat_action_menu [role=menuitem]:eq(0)").toBeFocused();
         await press("ArrowDown");
-        expect(".o_ai_chat_export_menu [role=menuitem]:eq(1)").toBeFocused();
-        expect(".o_ai_chat_export_menu a:eq(0)").toHaveAttribute(
+        expect(".o_ai_chat_action_menu [role=menuitem]:eq(1)").toBeFocused();
+        expect(".o_ai_chat_action_menu a:eq(0)").toHaveAttribute(
             "href",
             `/api/ai/conversations/${conversation.id}/export?format=markdown`
         );
-        expect(".o_ai_chat_export_menu a:eq(1)").toHaveAttribute("download");
+        expect(".o_ai_chat_action_menu a:eq(1)").toHaveAttribute("download");
         await press("Escape");
         await animationFrame();
-        expect(".o_ai_chat_export_menu").toHaveCount(0);
-        expect(".o_ai_chat_export > button").toBeFocused();
+        expect(".o_ai_chat_action_menu").toHaveCount(0);
+        expect(".o_ai_chat_export button[aria-haspopup]").toBeFocused();
     });
 });

@@ -8,6 +8,7 @@ import {
     edit,
     expect,
     press,
+    queryAllTexts,
     queryOne,
     test,
 } from "@odoo/hoot";
@@ -114,12 +115,18 @@ test("a search that could not look through all says so", async () => {
     expect(".o_ai_chat_incomplete").toHaveText(/Only your latest conversations/);
 });
 
+/** Chooses an act in the menu of a row. */
+async function choose(conversation, name) {
+    await click(`li:has([data-conversation-id='${conversation.id}']) [aria-haspopup]`);
+    await animationFrame();
+    await click(`.o_ai_chat_action_menu [role=menuitem]:contains("${name}")`);
+    await settle();
+}
+
 test("a conversation is renamed and deleted in its row", async () => {
     const [first, second] = ["First", "Second"].map((name) => server.conversation({ name }));
     await mountChat({ conversationId: first.id });
-    const row = `li:has([data-conversation-id='${second.id}'])`;
-    await click(`${row} .o_ai_chat_row_rename`);
-    await settle();
+    await choose(second, "Rename");
     expect(".o_ai_chat_row_name").toHaveValue("Second");
     expect(".o_ai_chat_row_name").toBeFocused();
     await edit("Weather");
@@ -128,13 +135,73 @@ test("a conversation is renamed and deleted in its row", async () => {
     expect(second.name).toBe("Weather");
     expect(`[data-conversation-id='${second.id}']`).toHaveText(/Weather/);
 
-    await click(`${row} .o_ai_chat_row_delete`);
-    await settle();
+    await choose(second, "Delete");
     expect(".modal-body").toHaveText(/“Weather”/);
+    await click(".modal .btn-secondary");
+    await settle();
+    expect(server.conversations).toHaveLength(2);
+    await choose(second, "Delete");
     await click(".modal .btn-danger");
     await settle();
     expect(server.conversations).toEqual([first]);
     expect(".o_ai_chat_title").toHaveText("First");
+    expect(".o_ai_chat_said").toHaveText("“Weather” is deleted.");
+});
+
+const names = () => queryAllTexts(".o_ai_chat_conversation .fw-bold");
+
+test("a pinned conversation is the first one, under its own heading", async () => {
+    const [one] = ["One", "Two", "Tea"].map((name) => server.conversation({ name }));
+    await mountChat();
+    expect(names()).toEqual(["Tea", "Two", "One"]);
+    await choose(one, "Pin");
+    expect(names()).toEqual(["One", "Tea", "Two"]);
+    expect(queryAllTexts(".o_ai_chat_period")[0]).toBe("Pinned");
+    await choose(one, "Unpin");
+    expect(names()).toEqual(["Tea", "Two", "One"]);
+    expect(one.pinned).toBe(false);
+});
+
+test("the archive has its own list, from which conversations come back", async () => {
+    const [one] = ["One", "Two"].map((name) => server.conversation({ name }));
+    await mountChat();
+    await choose(one, "Archive");
+    expect(names()).toEqual(["Two"]);
+    expect(".o_ai_chat_said").toHaveText("“One” is archived.");
+    expect("[data-conversation-id]").toBeFocused(); // the row went with the focus
+    await click(".o_ai_chat_archive");
+    await settle();
+    expect(names()).toEqual(["One"]);
+    expect(".o_ai_chat_place h2").toHaveText("Archive");
+    await choose(one, "Restore");
+    expect(".o_ai_chat_list p.px-3").toHaveText("The archive is empty.");
+    await click(".o_ai_chat_leave");
+    await settle();
+    expect(names()).toEqual(["Two", "One"]);
+});
+
+test("several conversations are archived or deleted at once, by keyboard", async () => {
+    const made = ["One", "Two", "Three"].map((name) => server.conversation({ name }));
+    server.startTurn(made[0]);
+    await mountChat();
+    await click(".o_ai_chat_several");
+    await animationFrame();
+    expect(".o_ai_chat_count").toHaveText("0 selected");
+    expect(".o_ai_chat_bulk .btn-light:first").not.toBeEnabled();
+    await click(".o_ai_chat_select_all");
+    await animationFrame();
+    expect("[role=checkbox][aria-checked=true]").toHaveCount(3);
+    await click(".o_ai_chat_bulk .btn-light:contains(Delete)");
+    await settle();
+    expect(".modal-body").toHaveText(/^3 conversations/);
+    await click(".modal .btn-danger");
+    await settle();
+    expect(names()).toEqual(["One"]);
+    expect(".o_notification").toHaveText(/“One”: Not now\./);
+    await click("[role=checkbox]");
+    await press("Escape");
+    await animationFrame();
+    expect(".o_ai_chat_bulk").toHaveCount(0);
 });
 
 test("an answer that nobody has seen is marked in the list until it is opened", async () => {

@@ -60,7 +60,7 @@ test("a decision says what was shown", async () => {
 
 test("204 is nothing", async () => {
     mockFetch(() => new Response(null, { status: 204 }));
-    expect(await new AiApi().deleteConversation(1)).toBe(null);
+    expect(await new AiApi().discard(1)).toBe(null);
 });
 
 test("an error of the API keeps its code and sentence", async () => {

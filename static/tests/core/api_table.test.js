@@ -81,7 +81,10 @@ test("each request of the client is one that the API takes", async () => {
         defaultPrompts: [[1, "res.partner"]],
         fillDefaultPrompt: [[3, record]],
         cloudServices: [[]],
-        conversations: [[{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }]],
+        conversations: [
+            [{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }],
+            [{ isArchived: true }],
+        ],
         conversation: [[5, { limit: 5 }]],
         createConversation: [
             [{ assistantId: 1 }],
@@ -89,7 +92,10 @@ test("each request of the client is one that the API takes", async () => {
         ],
         conversationMarkdown: [[5]],
         renameConversation: [[5, "x"]],
-        deleteConversation: [[5]],
+        actOnConversations: [
+            ["pin", [5]],
+            ["delete", [5, 6]],
+        ],
         see: [[5]],
         sendMessage: [
             [5, { content, clientToken: "t" }],

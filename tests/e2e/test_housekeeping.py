@@ -1,0 +1,120 @@
+"""Order among many conversations: pinned, put away, and several at once."""
+
+import re
+
+import axe
+import pytest
+from chat import Chat
+from playwright.sync_api import expect
+
+SCHEMES = ("light", "dark")
+
+
+def row(page, name):
+    return page.locator(".o_ai_chat_row", has_text=name)
+
+
+def choose(page, name, act):
+    """An act of the menu of a conversation, by keyboard."""
+    menu = row(page, name).get_by_role("button", name=f"Actions for “{name}”")
+    menu.focus()
+    page.keyboard.press("Enter")
+    item = page.get_by_role("menuitem", name=act, exact=True)
+    expect(item).to_be_in_viewport(ratio=1)
+    while not item.evaluate("el => el === document.activeElement"):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+
+def names(page):
+    return page.locator(".o_ai_chat_conversation .fw-bold").all_text_contents()
+
+
+@pytest.fixture(params=[1440, 390])
+def place(request, odoo, page_of):
+    """A page with three new conversations, whose names are the test's own."""
+    mark = f"of {request.node.name}"
+    made = [f"{name} {mark}" for name in ("Tea", "Tide", "Harbour")]
+    for name in made:
+        Chat(odoo, name=name)
+    page = page_of(
+        odoo,
+        "user",
+        viewport={"width": request.param, "height": 844},
+        has_touch=request.param < 500,
+    )
+    page.goto("/my/ai")
+    open_list(page)
+    return page, made
+
+
+def open_list(page):
+    toggle = page.get_by_role("button", name="Conversations", exact=True)
+    expect(page.locator(".o_ai_chat_header")).to_be_visible()
+    if toggle.is_visible():
+        toggle.click()
+    expect(page.locator(".o_ai_chat_row").first).to_be_visible()
+
+
+def look(page, prepare):
+    """The judge of accessibility, in light and dark."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.reload()
+        open_list(page)
+        prepare()
+        assert axe.violations(page, ".o_ai_chat") == []
+
+
+def test_conversations_are_pinned_and_put_away(place):
+    page, (tea, tide, harbour) = place
+    said = page.locator(".o_ai_chat_said")
+    choose(page, tea, "Pin")
+    expect(said).to_have_text(f"“{tea}” is pinned.")
+    assert names(page)[0] == tea
+    expect(page.locator(".o_ai_chat_period").first).to_have_text("Pinned")
+    choose(page, tide, "Archive")
+    expect(row(page, tide)).to_have_count(0)
+    expect(said).to_have_text(f"“{tide}” is archived.")
+    expect(page.locator(".o_ai_chat_conversation:focus")).to_have_count(1)
+    page.reload()
+    open_list(page)
+    assert names(page)[0] == tea
+    expect(row(page, tide)).to_have_count(0)
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(page.locator(".o_ai_chat_place h2")).to_have_text("Archive")
+    expect(row(page, tide)).to_be_visible()
+    expect(row(page, harbour)).to_have_count(0)
+    choose(page, tide, "Restore")
+    expect(row(page, tide)).to_have_count(0)
+    page.get_by_role("button", name="All conversations").click()
+    expect(row(page, tide)).to_be_visible()
+    choose(page, tea, "Unpin")
+    expect(page.locator(".o_ai_chat_period", has_text="Pinned")).to_have_count(0)
+    look(page, lambda: row(page, tea).get_by_role("button", name="Actions").click())
+
+
+def test_several_conversations_go_at_once(place):
+    page, (tea, tide, harbour) = place
+    page.get_by_role("button", name="Select conversations").click()
+    for name in (tea, harbour):
+        page.get_by_role("checkbox", name=re.compile(re.escape(name))).press("Space")
+    expect(page.locator(".o_ai_chat_count")).to_have_text("2 selected")
+    bulk = page.get_by_role("toolbar", name="Selected conversations")
+    bulk.get_by_role("button", name="Delete").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("2 conversations and all their messages")
+    question.get_by_role("button", name="Delete").click()
+    expect(row(page, tea)).to_have_count(0)
+    expect(row(page, harbour)).to_have_count(0)
+    expect(page.locator(".o_ai_chat_said")).to_have_text("2 conversations are deleted.")
+    expect(bulk).to_have_count(0)
+    expect(row(page, tide)).to_be_visible()
+
+    def select():
+        page.get_by_role("button", name="Select conversations").click()
+        page.get_by_role("checkbox", name=re.compile(re.escape(tide))).click()
+
+    look(page, select)
+    bulk.get_by_role("button", name="Archive").click()
+    expect(row(page, tide)).to_have_count(0)
