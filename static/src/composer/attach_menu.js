@@ -1,5 +1,5 @@
 import { Component, useRef } from "@odoo/owl";
-import { useMenu } from "../conversations/use_menu";
+import { useMenu } from "../menu/use_menu";
 
 /** What the server takes; it decides by the content, so this only helps to choose. */
 export const ACCEPTED = [
