@@ -140,7 +140,7 @@ export class ConversationList extends Component {
                 icon: "fa-check-square-o",
                 act: () => this.selection.start(conversation.id),
             },
-            { label: _t("Delete"), icon: "fa-trash-o", act: act("delete"), isDangerous: true },
+            { label: _t("Delete"), icon: "fa-trash-o", act: act("delete") },
         ].filter(Boolean);
     }
 

@@ -1,4 +1,4 @@
-import { useEffect, useExternalListener, useRef, useState } from "@odoo/owl";
+import { useEffect, useRef, useState } from "@odoo/owl";
 import { uniqueId } from "@web/core/utils/functions";
 
 /**
@@ -18,13 +18,20 @@ export function useMenu(prefix) {
         state.isOpen = false;
         button.el.focus();
     };
-    useExternalListener(window, "click", (ev) => {
-        if (!root.el.contains(ev.target)) {
-            state.isOpen = false;
-        }
-    });
     useEffect(
-        (isOpen) => isOpen && items()[0].focus(),
+        (isOpen) => {
+            if (!isOpen) {
+                return;
+            }
+            items()[0].focus();
+            const leave = (ev) => {
+                if (!root.el.contains(ev.target)) {
+                    state.isOpen = false;
+                }
+            };
+            window.addEventListener("click", leave);
+            return () => window.removeEventListener("click", leave);
+        },
         () => [state.isOpen]
     );
     return {
