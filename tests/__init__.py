@@ -24,6 +24,7 @@ from . import test_configuration
 from . import test_context
 from . import test_conversation_branch
 from . import test_copies
+from . import test_cost_retention
 from . import test_costs
 from . import test_costs_of_senders
 from . import test_costs_of_turns

@@ -21,6 +21,7 @@ DEFAULTS = {
     "result_retention_days": 180,  # days that the results of tool calls are kept
     "conversation_retention_days": 0,  # days that an unused conversation of a person is kept; 0: for good
     "call_retention_days": 365,  # days before calls are only counted; 0: never
+    "cost_retention_days": 0,  # days before costs are only added up by day; 0: never
     "audit_retention_days": 730,  # days that the audit log is kept; 0: for good
     "approval_hours": 24,  # hours that a turn waits for a person's decision
     "run_approval_hours": 72,  # the same for a turn that a server action has started
@@ -37,6 +38,7 @@ MAY_BE_ZERO = frozenset(
         "audit_retention_days",
         "call_retention_days",
         "conversation_retention_days",
+        "cost_retention_days",
         "confirm_round",
         "listed_tokens",
         "mail_after_minutes",

@@ -23,8 +23,9 @@ class Retention(models.TransientModel):
     def _kinds(self):
         """:return: ``[(name, days it is kept or 0, rows that go today or None, XML id of the cron)]``"""
         _, get = self.env._, lambda name: limits.get(self.env, name)
-        # sudo: ai_turn, tool_call_sum - numbers only, for administrators of Odoo
+        # sudo: ai_turn, tool_call_sum, cost - numbers only, for administrators of Odoo
         turns, sums = self.env[TURNS].sudo(), self.env["woow_paas_platform.tool_call_sum"].sudo()
+        costs = self.env["woow_paas_platform.cost"].sudo()
         results = get("result_retention_days")
         ended = [("ended_at", "!=", False)]
         return [
@@ -57,6 +58,12 @@ class Retention(models.TransientModel):
                 get("call_retention_days"),
                 sums._count_due(),
                 CLEANING,
+            ),
+            (
+                _("Costs, which become sums"),
+                get("cost_retention_days"),
+                costs._count_due(),
+                VACUUM,
             ),
             (_("Runs, with mails"), results, self._count("ai_run", results, ended), VACUUM),
             (

@@ -120,6 +120,11 @@ class ResConfigSettings(models.TransientModel):
         "Days after which tool calls are summed up for the statistics. Calls made by programs are "
         "then deleted; calls in conversations are kept with them. 0 means never.",
     )
+    woow_cost_retention_days = _limit(
+        "cost_retention_days",
+        "Cost Retention (days)",
+        "Days after which costs are added up by day. Totals stay; turns and tools are no longer told. 0 means never.",
+    )
     woow_audit_retention_days = _limit(
         "audit_retention_days",
         "Audit Retention (days)",
@@ -207,7 +212,7 @@ class ResConfigSettings(models.TransientModel):
                 raise ValidationError(
                     self.env._(
                         "Limits must be at least 1. Only confirmation, mail and the retention of conversations, "
-                        "calls and the audit log can be 0."
+                        "calls, costs and the audit log can be 0."
                     )
                 )
             if any(settings[f"woow_{name}"] > limits.most(name) for name in limits.DEFAULTS):

@@ -6,17 +6,29 @@ from odoo.fields import Domain
 from odoo.tools import SQL
 
 from ...services.money import prices
+from ...tools import limits
 
 ADMIN = "woow_paas_platform.group_admin"
 LOST = 3600  # s after which nobody tells of a request any more
 COUNTS = ("input_tokens", "cached_tokens", "output_tokens")
+SUMS = ("request_count", *COUNTS, "amount", "company_amount")
+FOLDED = 10_000  # rows that one transaction adds up
+# Of one request alone, and so of no sum; all other columns tell sums of a day apart.
+OF_ONE = {"id", "key", "date", "turn_id", "step", "tool_names", "budget_holds", "is_sum"}
 TURN = "woow_paas_platform.ai_turn"
+
+
+class BigInteger(fields.Integer):
+    """Integer of 64 bits: tokens of a day."""
+
+    _column_type = ("int8", "int8")
 
 
 class Cost(models.Model):
     """Ledger of requests to providers: a row is written before each request, with an estimate, and settled after it.
 
-    `_reserve`, `_settle` and `_give_up` are all that changes a row; each calls `_changed` once, in its transaction."""
+    `_reserve`, `_settle` and `_give_up` are all that changes a row; each calls `_changed` once, in its transaction. Old
+    rows become daily sums (`_fold`), which change no total."""
 
     _name = "woow_paas_platform.cost"
     _description = "Cost"
@@ -90,14 +102,19 @@ class Cost(models.Model):
     tool_names = fields.Char(
         "Tools", readonly=True, help="Tools that the answer called, separated by commas."
     )
+    is_sum = fields.Boolean(
+        "Daily Total",
+        readonly=True,
+        help="Requests of a day (UTC) that are older than Cost Retention.",
+    )
     request_count = fields.Integer("Requests", readonly=True)
-    input_tokens = fields.Integer(readonly=True)
-    cached_tokens = fields.Integer(
+    input_tokens = BigInteger(readonly=True)
+    cached_tokens = BigInteger(
         "Cached Input Tokens",
         readonly=True,
         help="Part of the input that the provider had kept from an earlier request.",
     )
-    output_tokens = fields.Integer(readonly=True)
+    output_tokens = BigInteger(readonly=True)
     amount = fields.Float(
         digits=(16, 9), readonly=True, aggregator=None, help="In the currency of the price."
     )
@@ -296,6 +313,72 @@ class Cost(models.Model):
         """True if no budget refuses the request: it belongs to no question."""
         return self.kind in ("embedding", "connection")
 
+    # ------------------------------------------------------------ retention
+
+    @api.autovacuum
+    def _gc_old(self):
+        done = self._fold(FOLDED)
+        return done, done == FOLDED
+
+    @api.model
+    def _old(self):
+        """Condition of rows that become sums now, None if all are kept."""
+        days = limits.get(self.env, "cost_retention_days")
+        return days and SQL(
+            "state = 'settled' AND is_sum IS NOT TRUE"
+            " AND date < (now() AT TIME ZONE 'UTC')::date - %s",
+            days,
+        )
+
+    @api.model
+    def _count_due(self):
+        """Number of rows that would become sums now."""
+        old = self._old()
+        query = "SELECT COUNT(*) FROM woow_paas_platform_cost WHERE %s"
+        return self.env.execute_query(SQL(query, old))[0][0] if old else 0
+
+    @api.model
+    def _fold(self, limit):
+        """Put sums of a day in place of the oldest rows, in one statement: all of it, or none.
+
+        A sum stands at noon, so that it is of the same day in most time zones.
+
+        :return: number of the rows
+        """
+        if not (old := self._old()):
+            return 0
+        self.env.flush_all()
+        stored = [field.name for field in self._fields.values() if field.store]
+        group = [name for name in stored if name not in OF_ONE and name not in SUMS]
+        ((count,),) = self.env.execute_query(
+            SQL(
+                """
+                WITH due AS MATERIALIZED (
+                    SELECT id FROM woow_paas_platform_cost
+                     WHERE %(old)s ORDER BY date LIMIT %(limit)s FOR UPDATE SKIP LOCKED),
+                gone AS (
+                    DELETE FROM woow_paas_platform_cost c USING due
+                     WHERE c.id = due.id RETURNING c.*),
+                stored AS (
+                    INSERT INTO woow_paas_platform_cost AS total (key, date, is_sum, %(group)s, %(sums)s)
+                    SELECT 'day-' || md5(ROW(date::date, %(group)s)::text) AS key,
+                           date::date + interval '12 hours', TRUE, %(group)s, %(added)s
+                      FROM gone GROUP BY date::date, %(group)s ORDER BY key
+                        ON CONFLICT (key) DO UPDATE SET %(updated)s)
+                SELECT COUNT(*) FROM due
+                """,
+                old=old,
+                limit=limit,
+                group=_listed("%(name)s", group),
+                sums=_listed("%(name)s", SUMS),
+                added=_listed("SUM(COALESCE(%(name)s, 0))", SUMS),
+                updated=_listed("%(name)s = total.%(name)s + EXCLUDED.%(name)s", SUMS),
+            )
+        )
+        if count:
+            self.invalidate_model()
+        return count
+
     # ------------------------------------------------------------ what a row holds
 
     @api.model
@@ -366,3 +449,7 @@ class Cost(models.Model):
         currency = Currency.browse(currency_id)
         rate = Currency._get_conversion_rate(currency, company.currency_id, company, day)
         return (amount * Decimal(repr(rate))).quantize(prices.PLACES, ROUND_HALF_EVEN)
+
+
+def _listed(template, names):
+    return SQL(", ").join(SQL(template, name=SQL.identifier(name)) for name in names)
