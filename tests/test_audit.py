@@ -214,7 +214,18 @@ class TestActs(AuditCase):
         }
         known = {"approval_rule", "budget", "gateway", "ir.actions.server", "mail_address"}
         known |= {"person_rule", "record_access", "tool_grant", "workspace_access"}
+        known |= {"mcp_template", "mcp_template_field", "price"}
         self.assertLessEqual(known, found)
+
+    def test_a_price_is_audited_but_not_those_that_come_along(self):
+        prices = self.env["woow_paas_platform.price"]
+        values = {"model": "gpt-tide", "input_price": 2.0, "output_price": 8.0}
+        price = prices.create({**values, "valid_from": "2026-01-01"})
+        self.env.flush_all()
+        change = self._made(lambda: price.write({"output_price": 9.0}), "changed")
+        self.assertEqual(json.loads(change.codes), {"output_price": [8, 9]})
+        with patch.object(self.env.registry, "ready", False):
+            self.assertFalse(self._made(lambda: price.copy({"valid_from": "2026-02-01"})))
 
     def test_members_and_their_rights_are_told_by_pseudonym(self):
         access = self.workspace.access_ids[0]

@@ -18,6 +18,7 @@ class Price(models.Model):
 
     _name = "woow_paas_platform.price"
     _description = "Price of a Model"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _order = "model, valid_from desc, id desc"
     _rec_name = "model"
 

@@ -13,6 +13,7 @@ class McpTemplate(models.Model):
 
     _name = "woow_paas_platform.mcp_template"
     _description = "MCP Server Template"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _order = "sequence, name, id"
 
     code = fields.Char(required=True, help="Stable technical name.")

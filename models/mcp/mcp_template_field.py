@@ -6,6 +6,7 @@ class McpTemplateField(models.Model):
 
     _name = "woow_paas_platform.mcp_template_field"
     _description = "MCP Server Template Field"
+    _inherit = ["woow_paas_platform.audited.mixin"]
     _order = "sequence, id"
 
     template_id = fields.Many2one(

@@ -40,8 +40,8 @@ class AuditedMixin(models.AbstractModel):
     _audited_acts = {"create": "created", "write": "changed", "unlink": "deleted"}
 
     def _is_audited(self):
-        """True if the log tells of the record. A hook."""
-        return True
+        """True if the log tells of the record: not while it is installed or upgraded with the app. A hook."""
+        return self.env.registry.ready
 
     def _audit_codes(self):
         """Codes of the record when it is made and deleted. A hook."""
