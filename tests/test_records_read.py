@@ -254,6 +254,24 @@ class TestRecordsRead(PartnersCase):
             )
             self.assertEqual(said, "No records of res.partner match.")
 
+    def test_a_search_by_a_choice_that_finds_nothing_tells_the_others(self):
+        addresses = [{"name": "Tidal", "type": kind} for kind in ("invoice", "invoice", "delivery")]
+        self.env["res.partner"].create(addresses)
+        named = {"field": "name", "value": "Tidal"}
+
+        def said(*filters):
+            return self._read(
+                self.internal, "search_records", model="res.partner", filters=filters
+            )[0]
+
+        nothing = "No records of res.partner match."
+        other = {"field": "type", "value": "other"}
+        self.assertEqual(
+            said(named, other), f"{nothing} Values of type: delivery (1), invoice (2)."
+        )
+        self.assertEqual(said({**named, "value": "Nobody"}, other), nothing)
+        self.assertEqual(said({**named, "value": "Nobody"}), nothing)
+
     def test_pages_do_not_overlap(self):
         self.env["res.partner"].create([{"name": f"P {n}", "city": "Same"} for n in range(60)])
         filters = [{"field": "city", "value": "Same"}]

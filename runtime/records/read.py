@@ -101,8 +101,12 @@ def columns_of(scope, model, names, default):
 
 
 def search_domain(scope, model, given):
-    tree = conditions.parse(given.get("domain"), given.get("filters"))
+    tree = _tree(given)
     return scope.domain(model, tree) if tree.parts else Domain.TRUE
+
+
+def _tree(given):
+    return conditions.parse(given.get("domain"), given.get("filters"))
 
 
 def search_records(scope, given):
@@ -116,7 +120,25 @@ def search_records(scope, given):
     total = offset + len(found)
     if len(found) == limit or (offset and not found):
         total = model.search_count(domain, limit=COUNTED)
-    return shown(scope, found, wanted, total, offset)
+    answer, data = shown(scope, found, wanted, total, offset)
+    if not found and not offset:
+        answer += _choices_instead(scope, model, _tree(given))
+    return answer, data
+
+
+def _choices_instead(scope, model, tree):
+    """Choices of the records that all other conditions find: quotations are drafts, or were sent."""
+    for one in tree.parts:
+        if not isinstance(one, conditions.Condition) or len(one.path) != 1:
+            continue
+        field = scope.field(model, one.path[0])
+        if field.type == "selection" and field.store:
+            rest = tuple(part for part in tree.parts if part is not one)
+            domain = scope.domain(model, conditions.Group("&", rest)) if rest else Domain.TRUE
+            groups = model._read_group(domain, [field.name], ["__count"])
+            told = [f"{choice} ({counted(count)})" for choice, count in groups if choice]
+            return f" Values of {field.name}: {render.some(told, CHOICES)}." if told else ""
+    return ""
 
 
 def read_records(scope, given):
