@@ -58,6 +58,7 @@ def demo() -> Iterator[OdooServer]:
             "WOOW_AI_DEMO_LLM_URL": llm.base_url,
             "WOOW_AI_DEMO_LLM_MODEL": llm.model,
             "WOOW_AI_DEMO_LLM_KEY": llm.key,
+            "WOOW_AI_DEMO_GROUNDED": "yes",
             "WOOW_AI_EGRESS_ALLOW": testbed.LOOPBACK,
         }
         facts |= {f"WOOW_AI_DEMO_MCP_{one.name.upper()}_URL": one.url for one in servers}
