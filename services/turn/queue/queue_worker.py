@@ -137,24 +137,28 @@ class QueueWorker:
                 _logger.exception("Claiming turns of %s failed.", self.store.name)
             await _is_set_within(pause, self.wakeup)
 
-    async def _return_doubtful(self) -> None:
-        """Give back turns that this process may have claimed without being told of them."""
+    async def _return_doubtful(self) -> bool:
+        """Give back turns that this process may have claimed without being told of them.
+
+        :return: whether one of them is locked just now, and is still to be given back
+        """
         if self._is_doubtful:
-            await self._once(self.store.release, self._runner.id, sorted(self.running))
-            self._is_doubtful = False
+            locked = await self._once(self.store.release, self._runner.id, sorted(self.running))
+            self._is_doubtful = bool(locked)
+        return self._is_doubtful
 
     async def _claim(self) -> None:
         with self._runner.reserve(self.store.name, self._is_doubtful) as slots:
             if self._runner.is_stopping:
                 return
-            await self._return_doubtful()
+            is_locked = await self._return_doubtful()
             if not slots or self._runner.is_stopping:
                 return
             self._is_doubtful = True
             claims = await self._once(self.store.claim, self._runner.id, slots, self._runner.lease)
             if self._runner.is_stopping:  # `drain` gives them back
                 return
-            self._is_doubtful = False
+            self._is_doubtful = is_locked
             metrics.add("claims", len(claims))
             for claim in claims:
                 self._begin(claim)
