@@ -6,6 +6,7 @@ import { mentionAt, withMention } from "../mentions/mention_text";
 import { AttachMenu } from "./attach_menu";
 import { FileChip } from "./file_chip";
 import { FileDrop } from "./file_drop";
+import { fileOf, isLong, MAX_TEXT } from "./pending_files";
 
 /** A finger writes: Enter begins a line, and the button sends. */
 const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
@@ -157,6 +158,10 @@ export class Composer extends Component {
 
     onPaste(ev) {
         const files = [...(ev.clipboardData?.files || [])];
+        const text = ev.clipboardData?.getData("text/plain") || "";
+        if (!files.length && isLong(text)) {
+            files.push(fileOf(text));
+        }
         if (files.length && this.props.onAttach) {
             ev.preventDefault();
             this.props.onAttach(files);
@@ -293,6 +298,10 @@ export class Composer extends Component {
         const mayBeCommand = this.props.isBusy && commands?.isUnsure(text);
         if (!mayBeCommand && commands?.refuses(text)) {
             return; // the text stays, to be corrected
+        }
+        if (text.length > MAX_TEXT && this.props.onAttach) {
+            this.props.onAttach([fileOf(text)]);
+            return this.props.onInput(""); // there is room for a question about it
         }
         // What is sent before the chat is ready goes as soon as it is, unless it is changed first.
         this.waiting = this.hasContent && this.props.isBusy ? written : null;

@@ -8,6 +8,17 @@ const STORAGE_KEY = "woow_paas_platform.ai_chat.files";
 /** Bytes of one file, and files of one message; the server has the last word. */
 export const MAX_BYTES = 8 * 1024 * 1024;
 export const MAX_FILES = 10;
+/** Characters of a message that somebody types, and of what is pasted into it; the server takes no more. */
+export const MAX_TEXT = 32_000;
+const MAX_PASTED = 10_000;
+
+/** Whether a text that is pasted is better read as a file. */
+export const isLong = (text) => text.length > MAX_PASTED;
+
+/** A text as a file. */
+export function fileOf(text) {
+    return new File([text], `${_t("Pasted text")}.txt`, { type: "text/plain" });
+}
 
 /**
  * @typedef {Object} PendingFile a file that waits for its message

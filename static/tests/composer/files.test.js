@@ -43,10 +43,36 @@ async function choose(...names) {
     await settle();
 }
 
+async function paste(text) {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    const options = { bubbles: true, cancelable: true, clipboardData: data };
+    const isTaken = !queryOne(".o_ai_chat_input").dispatchEvent(
+        new ClipboardEvent("paste", options)
+    );
+    await settle();
+    return isTaken;
+}
+
 function kept(name) {
     const counted = { size: 2048, pages: 0, pages_read: 0, characters: 9, token_estimate: 3 };
     return { id: 99, name, mimetype: "text/plain", url: "/api/ai/attachments/99", ...counted };
 }
+
+test("a long text becomes a file, pasted or written", async () => {
+    await mountChat({ conversationId: conversation.id });
+    expect(await paste("字".repeat(10_000))).toBe(false);
+    expect(await paste("字".repeat(10_001))).toBe(true);
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["Pasted text.txt"]);
+    const input = queryOne(".o_ai_chat_input");
+    input.value = "a".repeat(32_001); // typing it letter by letter takes its time
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    await press("Enter");
+    await settle();
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["Pasted text.txt", "Pasted text.txt"]);
+    expect(".o_ai_chat_input").toHaveValue("");
+    expect(".o_ai_chat_bubble").toHaveCount(0);
+});
 
 test("a file is sent when it is chosen, and shown with its pages and its size", async () => {
     server.documents = {
