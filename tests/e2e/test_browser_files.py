@@ -3,6 +3,8 @@
 import base64
 import io
 
+import axe
+import pytest
 from chat import first
 from playwright.sync_api import expect
 from reportlab.lib.pdfencrypt import StandardEncryption
@@ -14,7 +16,11 @@ PIXEL = base64.b64decode(
 )
 WITH_FILE = """([target, kind, name]) => {
     const data = new DataTransfer();
-    data.items.add(new File(["dropped"], name, {type: "text/plain"}));
+    if (kind === "paste" && name.length > 100) {
+        data.setData("text/plain", name);
+    } else {
+        data.items.add(new File(["dropped"], name, {type: "text/plain"}));
+    }
     const at = document.querySelector(target);
     const options = {bubbles: true, cancelable: true};
     at.dispatchEvent(kind === "paste"
@@ -67,6 +73,39 @@ def test_files_are_attached_sent_and_found_again(odoo, scripted_llm, page_of):
         expect(question.get_by_role("link", name="notes.txt")).to_be_visible()
         expect(question.get_by_role("img", name="red.png")).to_have_js_property("naturalWidth", 1)
         page.reload()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_long_text_becomes_a_file_and_a_passage_is_quoted(odoo, scripted_llm, page_of, width):
+    asked, long = f"Which word, {width}?", "這是很長的文字。" * 1_300 + "XYLOPHONE-7"
+    scripted_llm.script(
+        first("> the word XYLOPHONE-7", {"content": "I said so."}),
+        first(asked, {"content": "It is the word **XYLOPHONE-7** at the end."}),
+    )
+    page = page_of(odoo, "user", viewport={"width": width, "height": 844})
+    page.goto("/my/ai")
+    box = page.locator(".o_ai_chat_input")
+    expect(box).to_be_enabled()
+    page.evaluate(WITH_FILE, [".o_ai_chat_input", "paste", long])
+    expect(page.locator(".o_ai_chat_chip_name")).to_have_text("Pasted text.txt")
+    box.fill(asked)
+    page.keyboard.press("Enter")
+    answer = page.locator(".o_ai_chat_message_assistant").first
+    expect(answer).to_contain_text("at the end")
+    file = page.locator(".o_ai_chat_message_user").get_by_role("link", name="Pasted text.txt")
+    with page.expect_download() as download:
+        file.click()
+    assert download.value.path().read_text() == long
+
+    answer.locator(".o_ai_chat_html p").evaluate(
+        "p => getSelection().setBaseAndExtent(p.firstChild, 6, p.querySelector('strong').firstChild, 11)"
+    )
+    answer.get_by_role("button", name="Quote in your message").press("Enter")
+    expect(box).to_have_value("> the word XYLOPHONE-7\n\n")
+    assert axe.violations(page, ".o_ai_chat_thread") == []
+    box.press_sequentially("Really?")
+    box.press("Enter")
+    expect(page.locator(".o_ai_chat_message_assistant").last).to_contain_text("I said so.")
 
 
 def test_a_document_is_read_before_it_is_sent(odoo, scripted_llm, page_of):

@@ -63,6 +63,7 @@ export class AiChat extends Component {
 
     setup() {
         this.chat = useService("ai_chat");
+        this.quote = this.quote.bind(this);
         this.steer = (text) => this.chat.send(text, { steers: true });
         this.dialog = useService("dialog");
         this.notification = useService("notification");
@@ -180,6 +181,11 @@ export class AiChat extends Component {
 
     onInput(text) {
         this.chat.setDraft(text);
+    }
+
+    quote(text) {
+        this.chat.quote(text);
+        this.write();
     }
 
     attach(files) {

@@ -17,6 +17,8 @@ import { ServerChoice } from "../conversations/server_choice";
 
 /** Milliseconds after which the list is read again while an answer goes on that is not shown. */
 export const LIST_REFRESH = 8000;
+/** Characters of a passage that is quoted. */
+const MAX_QUOTE = 4000;
 /** What a person who is away is told when a turn comes to one of these states. */
 const NEWS = {
     waiting: _t("Your decision is needed."),
@@ -363,6 +365,14 @@ export class AiChatStore extends Reactive {
         this.mentions.restore(this.currentId, message.records);
         const draft = this.draft;
         this.setDraft(draft ? `${text}\n${draft}` : text);
+    }
+
+    /** Puts a passage behind what is written, as mails do. */
+    quote(text) {
+        const lines = text.slice(0, MAX_QUOTE).split("\n");
+        const quoted = lines.map((line) => `> ${line}`.trimEnd()).join("\n");
+        const before = this.draft.trimEnd();
+        this.setDraft(`${before ? `${before}\n\n` : ""}${quoted}\n\n`);
     }
 
     /**

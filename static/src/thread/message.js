@@ -19,6 +19,8 @@ export class Message extends Component {
         canRetry: { type: Boolean, optional: true },
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        /** (text) */
+        onQuote: { type: Function, optional: true },
         /** (message, values or null): a promise */
         onRate: { type: Function, optional: true },
         /** Which of the answers to one question it is, and how many there are. */

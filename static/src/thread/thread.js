@@ -20,6 +20,8 @@ export class Thread extends Component {
         /** {words, isSaid}: what the conversation was found by, and whether a message has it. */
         search: { type: [Object, { value: null }], optional: true },
         onEdit: Function,
+        /** (text): a passage for the next message */
+        onQuote: { type: Function, optional: true },
         /** (record, html, {isNote}); see `Message` */
         onPost: { type: Function, optional: true },
     };

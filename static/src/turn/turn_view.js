@@ -1,4 +1,4 @@
-import { Component } from "@odoo/owl";
+import { Component, useRef } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatCount, formatDuration, formatSeconds } from "../core/format";
 import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
@@ -35,6 +35,8 @@ export class TurnView extends Component {
         /** Whether the calls stay visible when the answer is complete. */
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
+        /** (text): a passage of the answer for the next message. */
+        onQuote: { type: Function, optional: true },
         slots: { type: Object, optional: true },
         /** A message beside it says that the turn was stopped, or failed, and why. */
         isEndingTold: { type: Boolean, optional: true },
@@ -42,6 +44,10 @@ export class TurnView extends Component {
         canDecide: { type: Boolean, optional: true },
     };
     static defaultProps = { areCallsShown: true, canDecide: true };
+
+    setup() {
+        this.root = useRef("root");
+    }
 
     get isFinal() {
         return isFinal(this.props.turn);
@@ -95,6 +101,14 @@ export class TurnView extends Component {
     /** As Markdown, for the clipboard. */
     get text() {
         return turnText(this.props.turn).trim();
+    }
+
+    /** What is selected of the answer, else all of it. */
+    quote() {
+        const selection = document.getSelection();
+        const { el } = this.root;
+        const isWithin = el.contains(selection.anchorNode) && el.contains(selection.focusNode);
+        this.props.onQuote((isWithin && selection.toString().trim()) || this.text);
     }
 
     get copyLabel() {

@@ -2,6 +2,7 @@ import {
     beforeEach,
     click,
     describe,
+    edit,
     expect,
     pointerDown,
     pointerUp,
@@ -67,6 +68,23 @@ test("another try takes the place of the answer, which can be looked at", async 
     await click(".o_ai_chat_answers [aria-label='Previous version']");
     await settle();
     expect(answers()).toEqual(["Hello."]);
+});
+
+test("a passage of an answer, or all of it, is quoted in the next message", async () => {
+    await mountChat({ conversationId: conversation.id });
+    await click(".o_ai_chat_input");
+    await edit("So:");
+    const said = queryOne(".o_ai_chat_message_assistant .o_ai_chat_html");
+    document.getSelection().selectAllChildren(said);
+    document.getSelection().modify("extend", "backward", "character");
+    await click(".o_ai_chat_quote");
+    await settle();
+    expect(".o_ai_chat_input").toHaveValue("So:\n\n> Hello\n\n");
+    expect(".o_ai_chat_input").toBeFocused();
+    document.getSelection().removeAllRanges();
+    await click(".o_ai_chat_quote");
+    await settle();
+    expect(".o_ai_chat_input").toHaveValue("So:\n\n> Hello\n\n> Hello.\n\n");
 });
 
 test("nothing moves under a pointer that is pressed", async () => {
