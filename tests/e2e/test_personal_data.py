@@ -1,6 +1,7 @@
 """Export of one's own data in the portal, and erasure by an administrator."""
 
 import io
+import re
 import zipfile
 
 import axe
@@ -76,3 +77,14 @@ def test_a_person_exports_and_an_administrator_erases(odoo, scripted_llm, page_o
     expect(page.locator(".o_ai_chat_input")).to_be_visible()
     expect(page.get_by_text(MARK)).to_have_count(0)
     assert MARK not in odoo.log_text()
+
+
+def test_the_pages_of_everybodys_own_are_in_the_menu_of_the_user(odoo, page_of):
+    page = page_of(odoo, "admin")
+    for name, heading in (("My AI Usage", "My usage"), ("My AI Data", "Your data")):
+        page.goto("/odoo/ai-overview")
+        page.locator(".o_user_menu button").first.click()
+        page.get_by_role("menuitem", name=name).click()
+        expect(page.get_by_role("link", name=heading, exact=True)).to_have_class(
+            re.compile("active")
+        )
