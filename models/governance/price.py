@@ -97,7 +97,8 @@ class Price(models.Model):
         rows = self.env.execute_query(
             SQL(
                 """
-                SELECT id, model, valid_from, input_price, cached_price, output_price,
+                SELECT id, model, valid_from,
+                       COALESCE(input_price, 0), COALESCE(cached_price, 0), COALESCE(output_price, 0),
                        (config_id IS NOT NULL)::int * 2 + (preset IS NOT NULL)::int, currency_id
                   FROM woow_paas_platform_price
                  WHERE active AND valid_from <= %(day)s
