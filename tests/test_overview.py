@@ -62,6 +62,33 @@ class TestOverview(AiCase):
         provider.active = False
         self.assertFalse(self._overview()["setup"]["provider"], "the answer was another one's")
 
+    def test_what_was_spent_and_by_which_assistant(self):
+        Cost = self.env["woow_paas_platform.cost"]
+        before = self._overview()["costs"]
+        config = self.assistant.config_id
+        self.env["woow_paas_platform.price"].create(
+            {"model": "tidal", "valid_from": "2020-01-01", "input_price": 2.0}
+        )
+        for number, days in enumerate((0, 0, 29, 30, 59, 61)):
+            cost = Cost._reserve(
+                {
+                    "key": f"overview-{number}",
+                    "kind": "answer",
+                    "config_id": config.id,
+                    "model": "tidal",
+                    "user_id": self.admin.id,
+                    "assistant_id": self.assistant.id,
+                    "date": fields.Datetime.now() - timedelta(days=days),
+                }
+            )
+            cost._settle({"input_tokens": 500_000, "output_tokens": 0})
+        costs = self._overview()["costs"]
+        grown = {name: costs[name] - before[name] for name in ("today", "month", "before")}
+        self.assertEqual(grown, {"today": 2.0, "month": 3.0, "before": 2.0})
+        self.assertEqual(costs["requests"] - before["requests"], 3)
+        amounts = {one["id"]: one["amount"] for one in costs["assistants"]}
+        self.assertGreaterEqual(amounts[self.assistant.id], 3)
+
     def test_the_numbers_of_today_and_of_the_days_before(self):
         before = self._overview()["days"][-1]
         usage = {"input_tokens": 100, "output_tokens": 23, "duration_ms": 4000}

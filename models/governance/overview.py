@@ -9,6 +9,7 @@ from ...tools.moments import utc
 
 DAYS = 30  # that the graphs show, today included
 FAILURES = 5  # the latest ones
+SPENDERS = 5  # assistants that cost most
 TURN = "woow_paas_platform.ai_turn"
 NO_ERRORS = ("ok", "denied", "cancelled")  # the latter two are somebody's decision
 
@@ -38,6 +39,7 @@ class Overview(models.AbstractModel):
                 [("review_state", "in", ("new", "changed"))]
             ),
             "days": local._days(first),
+            "costs": local._costs(today),
             "failures": self._failures(first),
         }
 
@@ -91,6 +93,39 @@ class Overview(models.AbstractModel):
             if day := days.get(moment.date()):
                 day[value] += count
         return [{"day": str(day), **values} for day, values in days.items()]
+
+    def _costs(self, today):
+        """What requests to providers cost the company: ``{currency_id, requests, today, month, before, assistants}``.
+
+        `month` are the last `DAYS` days, `before` as many before them; `assistants` are those that cost most in the
+        month, ``[{id, name, amount}]``.
+        """
+        company = self.env.company
+        Cost = self.env["woow_paas_platform.cost"]
+        first, before = (today - timedelta(days=days - 1) for days in (DAYS, 2 * DAYS))
+        groups = Cost._read_group(
+            [("company_id", "=", company.id), ("date", ">=", before - timedelta(days=1))],
+            ["date:day", "assistant_id"],
+            ["company_amount:sum", "request_count:sum"],
+        )
+        found = {"requests": 0, "today": 0.0, "month": 0.0, "before": 0.0}
+        by_assistant = {}
+        for moment, assistant, amount, requests in groups:
+            day = moment.date()
+            if day >= first:
+                found["requests"] += requests
+                found["month"] += amount
+                found["today"] += amount if day == today else 0
+                by_assistant[assistant] = by_assistant.get(assistant, 0.0) + amount
+            elif day >= before:
+                found["before"] += amount
+        most = sorted(by_assistant.items(), key=lambda pair: -pair[1])[:SPENDERS]
+        assistants = [
+            {"id": assistant.id or None, "name": assistant.name or "", "amount": amount}
+            for assistant, amount in most
+            if amount
+        ]
+        return {**found, "currency_id": company.currency_id.id, "assistants": assistants}
 
     def _calls(self, first):
         """``(day, outcome, count)`` of calls that ended; those that are only counted any more have a day of UTC."""

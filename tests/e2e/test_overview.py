@@ -4,7 +4,8 @@ import re
 
 import axe
 import pytest
-from chat import calls, first
+from chat import Chat, calls, first
+from conftest import E2E_LOGS
 from playwright.sync_api import expect
 
 MOST_CLICKS = 12
@@ -116,3 +117,27 @@ def test_the_overview(odoo, page_of, size):
     assert axe.violations(page, ".o_woow_overview") == []
     page.locator("[data-state='connected']").click()
     expect(page.locator(".o_list_view, .o_kanban_view").first).to_be_visible()
+
+
+def test_what_was_spent(odoo, scripted_llm, page_of):
+    scripted_llm.script(first("Spend a little", {"content": "Done."}))
+    values = {"model": "gpt-4o*", "valid_from": "2020-01-01", "input_price": 5e4, "output_price": 0}
+    price = odoo.rpc("woow_paas_platform.price", "create", [values])
+    assert Chat(odoo).ask("Spend a little").wait_ended() == "done"
+    page = page_of(odoo, "admin", viewport={"width": 1440, "height": 900})
+    page.goto("/odoo/ai-overview")
+    costs = page.locator(".o_woow_costs")
+    expect(costs.locator("[data-cost='month'] dd")).to_have_text(re.compile(r"\$\s[1-9]"))
+    expect(costs).to_contain_text("Demo Assistant")
+    assert axe.violations(page, ".o_woow_costs") == []
+    costs.scroll_into_view_if_needed()
+    page.screenshot(path=E2E_LOGS / "overview-costs-1440.png")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    expect(costs).to_contain_text("Demo Assistant")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    costs.scroll_into_view_if_needed()
+    page.screenshot(path=E2E_LOGS / "overview-costs-390.png")
+    costs.get_by_role("button", name="All costs").click()
+    expect(page.locator(".o_pivot")).to_contain_text("Demo Assistant")
+    odoo.rpc("woow_paas_platform.price", "unlink", price)

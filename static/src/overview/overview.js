@@ -3,7 +3,7 @@ import { loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { formatFloat } from "@web/core/utils/numbers";
-import { formatPercentage } from "@web/views/fields/formatters";
+import { formatMonetary, formatPercentage } from "@web/views/fields/formatters";
 import { useBus, useService } from "@web/core/utils/hooks";
 import { DayChart } from "./day_chart";
 
@@ -200,6 +200,33 @@ export class Overview extends Component {
             },
             ...(this.isRated ? [ratings] : []),
         ];
+    }
+
+    // Costs ------------------------------------------------------------------
+
+    money(amount) {
+        return formatMonetary(amount, { currencyId: this.data.costs.currency_id });
+    }
+
+    /** What was spent, with the assistants that cost most. */
+    get costs() {
+        const { today, month, before, assistants } = this.data.costs;
+        return {
+            rows: [
+                { name: "today", label: _t("Today"), amount: this.money(today) },
+                { name: "month", label: _t("Last 30 days"), amount: this.money(month) },
+                { name: "before", label: _t("The 30 days before"), amount: this.money(before) },
+            ],
+            assistants: assistants.map(({ id, name, amount }) => ({
+                key: id || 0,
+                name: name || _t("Without an assistant"),
+                amount: this.money(amount),
+            })),
+        };
+    }
+
+    openCosts() {
+        return this.action.doAction(`${MODULE}.cost_action`);
     }
 
     // What needs somebody ----------------------------------------------------
