@@ -45,6 +45,15 @@ def conversation_or_404(conversation_id):
     return channel
 
 
+def folder_or_404(folder_id):
+    """:return: the caller's own folder, an empty recordset for 0"""
+    folders = request.env["woow_paas_platform.conversation_folder"]
+    folder = folders.browse(folder_id)._own_folder() if folder_id else folders
+    if folder_id and not folder:
+        raise ApiError.not_found(request.env._("This folder does not exist."))
+    return folder
+
+
 def visible_or_404(model, record_id, sentence):
     record = request.env[model].browse(record_id).exists()
     if not record or not record.has_access("read"):
@@ -200,6 +209,8 @@ class ChatController(http.Controller):
             "cloud_service": visible_service(query_int("cloud_service_id")),
             "is_archived": bool(query_int("archived", 0, 0, 1)),
         }
+        if (folder_id := query_int("folder_id")) is not None:
+            part["folder"] = folder_or_404(folder_id)
         Channel = request.env["discuss.channel"]
         excerpts, is_whole = {}, True
         if words := " ".join(request.httprequest.args.get("q", "").split())[:SEARCH_CHARS]:
@@ -228,11 +239,14 @@ class ChatController(http.Controller):
         values = body("NewConversation")
         assistant = assistant_or_404(values["assistant_id"])
         service = visible_service(values["cloud_service_id"])
+        folder = folder_or_404(values["folder_id"] or 0)
         channel = request.env["discuss.channel"]._create_ai_conversation(
             assistant, service, values["name"], self._record(values)
         )
         if values["enabled_servers"] is not None:
             channel._select_servers(values["enabled_servers"])
+        if folder:
+            channel._keep("move", folder)
         data = {**channel._conversation_data(), "can_post": channel._can_post()}
         return request.make_json_response(data, status=201)
 
@@ -240,10 +254,11 @@ class ChatController(http.Controller):
     def keep_conversations(self):
         """The same act on several conversations; one that fails costs the others nothing."""
         values = body("ConversationBatch")
+        folder = folder_or_404(values["folder_id"] or 0)
         return batch_results(
             "conversation_ids",
             values["conversation_ids"],
-            lambda conversation_id: conversation_or_404(conversation_id)._keep(values["action"]),
+            lambda number: conversation_or_404(number)._keep(values["action"], folder),
         )
 
     def _record(self, values):

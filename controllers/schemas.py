@@ -245,6 +245,7 @@ CONVERSATION = {
     "turn": _or_null(_open({"id": INT, "state": TURN_STATE})),
     "pinned": BOOL,
     "archived": BOOL,
+    "folder_id": _or_null(INT),
 }
 CAN_POST = {**BOOL, "description": "Whether the caller may post on the record, in the backend"}
 CHANGES = _list(
@@ -746,15 +747,19 @@ SCHEMAS = {
             "name": TEXT,
             "res_model": TEXT,
             "res_id": INT,
+            "folder_id": INT,
             "enabled_servers": _list(TEXT),
         },
     ),
     "ConversationBatch": _object(
         {
             "conversation_ids": _list(INT),
-            "action": _one_of("pin", "unpin", "archive", "restore", "delete"),
-        }
+            "action": _one_of("pin", "unpin", "archive", "restore", "move", "delete"),
+        },
+        {"folder_id": {**INT, "description": "Where `move` puts them; out of any folder without"}},
     ),
+    "Folder": _object({"id": INT, "name": TEXT}),
+    "Folders": _object({"folders": _list(ref("Folder"))}),
     "NewName": _object({"name": TEXT}),
     "Question": _object(
         {"content": TEXT},

@@ -5,11 +5,12 @@ from threading import Event
 from unittest.mock import patch
 
 from odoo import fields
+from odoo.exceptions import AccessError
 from odoo.tests import new_test_user, tagged
 from odoo.tools import SQL
 
 from ..models.base import ir_http
-from ..models.conversation import discuss_channel_view
+from ..models.conversation import conversation_folder, discuss_channel_view
 from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.turns import listeners
@@ -209,6 +210,62 @@ class TestChatApi(AiHttpCase):
         shown = self.env["discuss.channel"].with_user(self.member)._get_channels_as_member().ids
         self.assertNotIn(talk, shown)
         self.assertIn(other, shown)
+
+    def _folder(self, name):
+        return self._call("POST", "/api/ai/folders", {"name": name})
+
+    def test_folders_hold_conversations_and_leave_them_behind(self):
+        self._sign_in(self.member)
+        status, trips = self._folder(" Trips  abroad ")
+        self.assertEqual((status, trips["name"]), (201, "Trips abroad"))
+        one, two = (self._new()[1]["id"] for _ in range(2))
+        made = self._new(folder_id=trips["id"])[1]
+        self.assertEqual(made["folder_id"], trips["id"])
+        body = {"action": "move", "conversation_ids": [one], "folder_id": trips["id"]}
+        self.assertEqual(self._call("POST", "/api/ai/conversations/batch", body)[0], 200)
+        self.assertEqual(self._listed(), [made["id"], two, one])
+        self.assertEqual(self._listed(f"folder_id={trips['id']}"), [made["id"], one])
+        self.assertEqual(self._listed("folder_id=0"), [two])
+        self.assertEqual(self._act("archive", one), [True])
+        self.assertEqual(self._listed(f"folder_id={trips['id']}"), [made["id"]])
+        self.assertEqual(self._act("restore", one), [True])
+        self.assertEqual(self._act("move", made["id"]), [True])
+        self.assertEqual(self._listed("folder_id=0"), [made["id"], two])
+        path = f"/api/ai/folders/{trips['id']}"
+        self.assertEqual(self._call("PATCH", path, {"name": "Sea"})[1]["name"], "Sea")
+        self.assertEqual(self._call("DELETE", path), (204, None))
+        self.assertEqual(self._listed("folder_id=0"), [made["id"], two, one])
+        self._assert_error(self._call("DELETE", path), 404, "not_found")
+
+    def test_what_no_folder_may_be_is_refused_with_a_sentence(self):
+        self._sign_in(self.member)
+        folder = self._folder("Trips")[1]
+        for name in ("", "  ", "trips"):
+            with self.subTest(name=name):
+                self._assert_error(self._folder(name), 422, "refused")
+        same = self._call("PATCH", f"/api/ai/folders/{folder['id']}", {"name": "TRIPS"})
+        self.assertEqual(same[1]["name"], "TRIPS")
+        self.assertEqual(len(self._folder("x" * 100)[1]["name"]), 60)
+        with patch.object(conversation_folder, "MAX_FOLDERS", 2):
+            self._assert_error(self._folder("Third"), 422, "refused")
+        names = [one["name"] for one in self._call("GET", "/api/ai/folders")[1]["folders"]]
+        self.assertEqual(names, ["TRIPS", "x" * 60])
+        self._sign_in(self.owner)
+        self.assertEqual(self._call("GET", "/api/ai/folders")[1], {"folders": []})
+        self.assertEqual(self._folder("Trips")[0], 201)
+        own = self._new()[1]["id"]
+        body = {"action": "move", "conversation_ids": [own], "folder_id": folder["id"]}
+        answer = self._call("POST", "/api/ai/conversations/batch", body)
+        self._assert_error(answer, 404, "not_found")
+
+    def test_nobody_reaches_the_fields_of_a_member_by_rpc(self):
+        talk = self._conversation(self.member)
+        member = talk.sudo().channel_member_ids.with_user(self.member).sudo(False)
+        for name in ("woow_is_pinned", "woow_is_archived", "woow_folder_id"):
+            with self.subTest(name=name), self.assertRaises(AccessError):
+                member.read([name])
+            with self.subTest(name=name), self.assertRaises(AccessError):
+                member.write({name: False})
 
     def test_one_of_several_that_fails_costs_the_others_nothing(self):
         self._sign_in(self.owner)

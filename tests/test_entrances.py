@@ -74,6 +74,8 @@ IMMEDIATE = {
     "/api/ai/decisions/<string:decision_id>",
     "/api/ai/conversations",
     "/api/ai/conversations/batch",
+    "/api/ai/folders",
+    "/api/ai/folders/<int:folder_id>",
     "/api/ai/grants",
     "/api/ai/grants/<int:grant_id>",
     "/api/ai/health",

@@ -94,6 +94,7 @@ RIGHTS = {
     "call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "direct_call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "question": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
+    "folder": (OWN, NOBODY, NOBODY, NOBODY),
     "grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "rule": (ADMIN, ADMIN, ADMIN, ADMIN),
     "person_rule": (ADMIN, ADMIN, ADMIN, ADMIN),
@@ -144,6 +145,7 @@ class People:
         for name in ("system", "service", "personal"):
             server = getattr(cls, f"{name}_server")
             setattr(cls, f"{name}_version", server.version_ids[:1])
+        cls.folder = cls._make("conversation_folder", name="Trips", user_id=cls.member.id)
         cls.grant = cls._model("tool_grant")._grant(cls.turn, cls.forecast, "always")
         cls.credential = cls._model("server_credential")._keep(cls.server, cls.member, "sk-member")
         cls.oauth_client = cls._make(
@@ -279,6 +281,7 @@ class TestPermissionsOnRecords(People, AiCase):
             "call": call,
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
             "question": cls._make("call_question", call_id=call.id, kind="form", message="Who?"),
+            "folder": cls.folder,
             "grant": cls.grant,
             "rule": cls._make("approval_rule", tool_id=cls.forecast.id),
             "assistant_version": cls._make(

@@ -212,6 +212,25 @@ ROUTES = [
         {"in": SIGNED_IN},
         None,
     ),
+    ("GET", "/api/ai/folders", None, {"in": SIGNED_IN}, None),
+    ("POST", "/api/ai/folders", {"name": "Cities"}, {"in": SIGNED_IN}, None),
+    ("PATCH", "/api/ai/folders/{folder}", {"name": "Journeys"}, {"in": OWN}, 404),
+    ("DELETE", "/api/ai/folders/{folder}", None, {"in": OWN}, 404),
+    ("GET", "/api/ai/conversations?folder_id={folder}", None, {"in": OWN}, 404),
+    (
+        "POST",
+        "/api/ai/conversations/batch",
+        {"action": "move", "conversation_ids": [0], "folder_id": "{folder}"},
+        {"in": OWN},
+        404,
+    ),
+    (
+        "POST",
+        "/api/ai/conversations",
+        {"assistant_id": "{assistant}", "folder_id": "{folder}"},
+        {"in": OWN},
+        404,
+    ),
     *(
         (method, CHAT + path, body, {"in": OWN}, 404)
         for method, path, body in (
@@ -367,6 +386,7 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
             for name in (
                 "assistant",
                 "conversation",
+                "folder",
                 "grant",
                 "oauth_grant",
                 "personal_server",

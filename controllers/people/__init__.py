@@ -1,1 +1,2 @@
+from . import folders
 from . import personal_data

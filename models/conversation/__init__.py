@@ -1,3 +1,4 @@
+from . import conversation_folder
 from . import decision
 from . import discuss_channel
 from . import discuss_channel_view

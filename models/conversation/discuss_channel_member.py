@@ -3,6 +3,7 @@ from odoo.exceptions import ValidationError
 from odoo.fields import Domain
 
 from ..base.discuss_channel import CONVERSATION
+from .conversation_folder import FOLDER
 
 
 class DiscussChannelMember(models.Model):
@@ -11,6 +12,13 @@ class DiscussChannelMember(models.Model):
     # each person's own: neither other members nor RPC reach it
     woow_is_pinned = fields.Boolean("Pinned in the Chat", groups=fields.NO_ACCESS)
     woow_is_archived = fields.Boolean("Archived in the Chat", groups=fields.NO_ACCESS)
+    woow_folder_id = fields.Many2one(
+        FOLDER,
+        "Folder in the Chat",
+        ondelete="set null",
+        index="btree_not_null",
+        groups=fields.NO_ACCESS,
+    )
 
     @api.constrains("partner_id", "guest_id", "channel_id")
     def _check_ai_conversation(self):

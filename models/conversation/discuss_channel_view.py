@@ -32,6 +32,7 @@ ACTS = {  # of several conversations at once, and what each writes for their per
     "unpin": {"woow_is_pinned": False},
     "archive": {"woow_is_archived": True, "woow_is_pinned": False},
     "restore": {"woow_is_archived": False},
+    "move": None,
     "delete": None,
 }
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
@@ -51,13 +52,16 @@ class DiscussChannel(models.Model):
     # ------------------------------------------------------------ lists and search
 
     @api.model
-    def _ai_conversations(self, limit=30, before=None, cloud_service=None, is_archived=False):
+    def _ai_conversations(
+        self, limit=30, before=None, cloud_service=None, is_archived=False, folder=None
+    ):
         """The caller's own conversations: the pinned ones, then the others, the one in which something happened last
         first.
 
         :param before: id of the conversation that ends the page before
         :param cloud_service: only those about it
         :param is_archived: those in the archive instead of all others
+        :param folder: only those in it, with an empty recordset those in none
         """
         Member = self.env["discuss.channel.member"]
         domain = Domain("channel_type", "=", CONVERSATION) & Domain(
@@ -68,6 +72,8 @@ class DiscussChannel(models.Model):
         domain &= archived if is_archived else ~archived
         if cloud_service:
             domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
+        if folder is not None:
+            domain &= Member._kept_by_caller("woow_folder_id", folder.id)
         later, starts_with_pinned = Domain.TRUE, True
         if before:
             moment = self._last_activity(before)
@@ -150,20 +156,29 @@ class DiscussChannel(models.Model):
         return rows
 
     def _kept(self):
-        """The place that the caller gave the conversation: ``{"pinned": bool, "archived": bool}``."""
+        """The place that the caller gave it: ``{"pinned": bool, "archived": bool, "folder_id": int | None}``."""
         member = self._member_of_caller()
-        return {"pinned": member.woow_is_pinned, "archived": member.woow_is_archived}
+        return {
+            "pinned": member.woow_is_pinned,
+            "archived": member.woow_is_archived,
+            "folder_id": member.woow_folder_id.id or None,
+        }
 
     def _member_of_caller(self):
         # sudo: discuss.channel.member - the caller's own membership
         members = self.sudo().channel_member_ids
         return members.filtered(lambda member: member.partner_id == self.env.user.partner_id)
 
-    def _keep(self, act):
-        """Do one of `ACTS` to a conversation of the caller."""
+    def _keep(self, act, folder=None):
+        """Do one of `ACTS` to a conversation of the caller.
+
+        :param folder: one of the caller, into which it is moved; empty to take it out
+        """
         self.ensure_one()
         if act == "delete":
             self._delete_ai_conversation()
+        elif act == "move":
+            self._member_of_caller().woow_folder_id = folder
         else:
             self._member_of_caller().write(ACTS[act])
 

@@ -113,6 +113,7 @@ INVENTORY = (
     _entry("person_rule", ANONYMISE, SHARED, "user_ids"),
     _entry("server_credential", CASCADE, OWN, "user_id", "api_key_encrypted"),
     _entry("server_opt_out", CASCADE, OWN, "user_id"),
+    _entry("conversation_folder", CASCADE, OWN, "user_id", "name"),
     _entry(
         "mcp_sign_in",
         CASCADE,

@@ -5,6 +5,7 @@ import { FakeStream } from "./fake_stream";
 export class FakeConversations {
     constructor() {
         this.conversations = [];
+        this.folders = [];
         this.tokens = new Map();
         this.turnOwners = new Map();
         this.nextId = 10;
@@ -24,6 +25,7 @@ export class FakeConversations {
             unseen: false,
             pinned: false,
             archived: false,
+            folder_id: null,
             closed: "",
             can_post: false,
             context: null,
@@ -93,8 +95,31 @@ export class FakeConversations {
         return json(this.tokens.get(token), 202);
     }
 
+    folder(name) {
+        const folder = { id: this.nextId++, name };
+        this.folders.push(folder);
+        return folder;
+    }
+
+    answerFolders(method, id, body) {
+        const found = this.folders.find((folder) => folder.id === id);
+        if (method === "GET") {
+            return json({ folders: this.folders });
+        }
+        if (method === "POST") {
+            return json(this.folder(body.name), 201);
+        }
+        if (method === "PATCH") {
+            return json(Object.assign(found, body));
+        }
+        this.folders = this.folders.filter((folder) => folder !== found);
+        const inside = this.conversations.filter((one) => one.folder_id === id);
+        inside.forEach((one) => Object.assign(one, { folder_id: null }));
+        return new Response(null, { status: 204 });
+    }
+
     /** Does the same to several; one that is answering is not deleted. */
-    actOn({ action, conversation_ids: ids }) {
+    actOn({ action, conversation_ids: ids, folder_id: folderId = null }) {
         const results = ids.map((id) => {
             const found = this.conversations.find((one) => one.id === id);
             if (!found || (action === "delete" && found.turn)) {
@@ -102,6 +127,8 @@ export class FakeConversations {
             }
             if (action === "delete") {
                 this.conversations = this.conversations.filter((one) => one !== found);
+            } else if (action === "move") {
+                found.folder_id = folderId;
             } else if (action.endsWith("pin")) {
                 found.pinned = action === "pin";
             } else {
@@ -127,8 +154,16 @@ export class FakeConversations {
     listed({ id, name, assistant, cloud_service, record, last_message_at, turn, ...more }) {
         const running = turn && { id: turn.id, state: turn.state };
         const listed = { id, name, assistant, cloud_service, record, last_message_at };
-        const { excerpt, unseen, pinned, archived } = more;
-        return { ...listed, turn: running, unseen, pinned, archived, ...(excerpt && { excerpt }) };
+        const { excerpt, unseen, pinned, archived, folder_id } = more;
+        return {
+            ...listed,
+            turn: running,
+            unseen,
+            pinned,
+            archived,
+            folder_id,
+            ...(excerpt && { excerpt }),
+        };
     }
 
     detailed(conversation, query) {

@@ -151,6 +151,9 @@ export class FakeServer extends FakeConversations {
         if (url.pathname === "/api/ai/conversations/batch") {
             return this.actOn(body);
         }
+        if (kind === "folders") {
+            return this.answerFolders(method, Number(id), body);
+        }
         return this.answerConversations(method, Number(id), action, body, url.searchParams);
     }
 
@@ -163,6 +166,7 @@ export class FakeServer extends FakeConversations {
                     this.conversation({
                         name: "",
                         assistant: { id: assistant.id, name: assistant.name, image_url: null },
+                        folder_id: body.folder_id ?? null,
                     })
                 ),
                 201
@@ -170,7 +174,11 @@ export class FakeServer extends FakeConversations {
         }
         if (!id) {
             const isArchived = query.has("archived");
-            const listed = this.conversations.filter(({ archived }) => archived === isArchived);
+            const folderId = query.get("folder_id");
+            const listed = this.conversations.filter(
+                ({ archived, folder_id: id }) =>
+                    archived === isArchived && (folderId === null || (id || 0) === Number(folderId))
+            );
             listed.sort((a, b) => b.pinned - a.pinned);
             return json({
                 conversations: listed.map((one) => this.listed(one)),

@@ -118,3 +118,32 @@ def test_several_conversations_go_at_once(place):
     look(page, select)
     bulk.get_by_role("button", name="Archive").click()
     expect(row(page, tide)).to_have_count(0)
+
+
+def test_folders_take_conversations_by_menu_and_mouse(place):
+    page, (tea, tide, harbour) = place
+    width = page.viewport_size["width"]
+    drinks = f"Drinks {width}"
+    folder = page.get_by_role("button", name=drinks, exact=True)
+    page.get_by_role("button", name="New folder").click()
+    name = page.get_by_role("textbox", name="Folder name")
+    expect(name).to_be_focused()
+    name.fill(drinks)
+    name.press("Enter")
+    choose(page, tea, "Move to folder…")
+    page.get_by_role("dialog").get_by_role("button", name=drinks).click()
+    expect(row(page, tea)).to_have_count(0)
+    if width > 500:
+        row(page, tide).drag_to(folder)
+        expect(page.locator(".o_ai_chat_said")).to_have_text(f"“{tide}” is moved.")
+    folder.click()
+    expect(page.locator(".o_ai_chat_place h2")).to_have_text(drinks)
+    expect(row(page, tea)).to_be_visible()
+    expect(row(page, harbour)).to_have_count(0)
+    assert axe.violations(page, ".o_ai_chat") == []
+    if width > 500:
+        row(page, tide).drag_to(page.locator(".o_ai_chat_place"))
+        expect(row(page, tide)).to_have_count(0)
+    page.get_by_role("button", name="All conversations").click()
+    expect(row(page, tide)).to_be_visible()
+    look(page, lambda: row(page, tide).get_by_role("button", name="Actions").click())

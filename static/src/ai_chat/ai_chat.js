@@ -20,6 +20,7 @@ import { ContextGauge } from "../context/context_gauge";
 import { CommandPanel } from "../commands/command_panel";
 import { Composer } from "../composer/composer";
 import { ConversationList } from "../conversations/conversation_list";
+import { FolderChoice } from "../folders/folder_choice";
 import { NewChat } from "./new_chat";
 import { ResourcePicker } from "../commands/resource_picker";
 import { useShortcuts } from "../commands/shortcuts";
@@ -299,19 +300,66 @@ export class AiChat extends Component {
     /**
      * @param {string} action of the list: "pin", "archive", …
      * @param {{id: number, name: string}[]} conversations
+     * @param {number|null} [folderId] where they are moved; asked for if it is left out
      * @returns {Promise<boolean>} whether it was done to all of them
      */
-    async act(action, conversations) {
+    async act(action, conversations, folderId) {
         if (action === "delete" && !(await this.confirmDelete(conversations))) {
             return false;
         }
+        if (action === "move" && folderId === undefined) {
+            folderId = await this.askForFolder(conversations);
+            if (folderId === undefined) {
+                return false;
+            }
+        }
         return this.attempt(async () => {
             const ids = conversations.map(({ id }) => id);
-            const [failed] = await this.chat.act(action, ids);
+            const [failed] = await this.chat.act(action, ids, folderId);
             if (failed) {
                 const { name } = conversations.find(({ id }) => id === failed.id);
                 throw new Error(_t("“%(name)s”: %(error)s", { name, error: failed.error.message }));
             }
+        });
+    }
+
+    /** @returns {Promise<number|null|undefined>} null: in none; undefined: the person thought better of it */
+    askForFolder(conversations) {
+        const [{ name }] = conversations;
+        const count = conversations.length;
+        return new Promise((resolve) => {
+            const props = {
+                title:
+                    count === 1
+                        ? _t("Move “%(name)s” to", { name })
+                        : _t("Move %(count)s conversations to", { count }),
+                folders: this.chat.folders.folders,
+                onAdd: async (folderName) => {
+                    let folder = null;
+                    await this.attempt(async () => {
+                        folder = await this.chat.folders.add(folderName);
+                    });
+                    return folder;
+                },
+                onChoose: resolve,
+            };
+            this.dialog.add(FolderChoice, props, { onClose: () => resolve(undefined) });
+        });
+    }
+
+    saveFolder(id, name) {
+        const { folders } = this.chat;
+        return this.attempt(() => (id ? folders.rename(id, name) : folders.add(name)));
+    }
+
+    deleteFolder({ id, name }) {
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Delete this folder?"),
+            body: _t("“%(name)s” will be deleted. Its conversations stay.", { name }),
+            confirmLabel: _t("Delete"),
+            confirmClass: "btn-danger",
+            confirm: () => this.attempt(() => this.chat.removeFolder(id)),
+            cancel: () => {},
         });
     }
 

@@ -6,7 +6,8 @@ import { Reactive } from "@web/core/utils/reactive";
 import { AiApi } from "../core/ai_api";
 import { CommandCenter } from "../commands/command_center";
 import { ChatThread } from "../thread/chat_thread";
-import { ConversationIndex } from "../conversations/conversation_index";
+import { ARCHIVE, ConversationIndex } from "../conversations/conversation_index";
+import { FolderIndex } from "../folders/folder_index";
 import { Drafts } from "../composer/drafts";
 import { MentionCenter } from "../mentions/mention_center";
 import { NewChatState } from "./new_chat_state";
@@ -35,6 +36,7 @@ export class AiChatStore extends Reactive {
         super();
         this.api = markRaw(api);
         this.list = new ConversationIndex(api);
+        this.folders = new FolderIndex(api);
         this.newChat = new NewChatState(api);
         this.drafts = new Drafts();
         this.files = new PendingFiles(api);
@@ -121,6 +123,7 @@ export class AiChatStore extends Reactive {
         this.views.push({ name: view, cloudService });
         this.showAbout(cloudService);
         this.sendUnsent();
+        this.folders.load();
         return this.loadConversations();
     }
 
@@ -206,15 +209,18 @@ export class AiChatStore extends Reactive {
     }
 
     /**
-     * Pins, archives, restores or deletes conversations.
+     * Pins, archives, restores, moves or deletes conversations.
      *
+     * @param {number|null} [folderId] where they are moved
      * @returns {Promise<{id: number, error: {message: string}}[]>} those it was not done to
      */
-    async act(action, ids) {
-        const results = await this.api.actOnConversations(action, ids);
+    async act(action, ids, folderId) {
+        const results = await this.api.actOnConversations(action, ids, folderId);
         const done = results.filter(({ ok }) => ok).map(({ id }) => id);
         if (action === "pin" || action === "unpin") {
             this.list.pin(done, action === "pin");
+        } else if (action === "move") {
+            this.list.move(done, folderId);
         } else {
             this.list.remove(done);
         }
@@ -223,6 +229,12 @@ export class AiChatStore extends Reactive {
         }
         this.loadConversations();
         return results.filter(({ ok }) => !ok);
+    }
+
+    /** Its conversations stay. */
+    async removeFolder(id) {
+        await this.folders.remove(id);
+        await this.list.show(null);
     }
 
     async forget(ids) {
@@ -239,7 +251,12 @@ export class AiChatStore extends Reactive {
     /** What happened elsewhere: another tab, another device, Discuss. */
     async refresh() {
         this.news = 0;
-        await Promise.all([this.loadConversations(), this.thread?.refresh(), this.servers.load()]);
+        await Promise.all([
+            this.folders.load(),
+            this.loadConversations(),
+            this.thread?.refresh(),
+            this.servers.load(),
+        ]);
     }
 
     // Preferences ------------------------------------------------------------
@@ -289,7 +306,7 @@ export class AiChatStore extends Reactive {
     /** Nobody has chatted here yet: what is chosen once for all chats is asked now. */
     get isFirst() {
         const { isLoaded, conversations, isWhole } = this.list;
-        return isLoaded && !conversations.length && isWhole;
+        return isLoaded && !conversations.length && isWhole && !this.folders.folders.length;
     }
 
     // Sending ----------------------------------------------------------------
@@ -344,11 +361,16 @@ export class AiChatStore extends Reactive {
 
     /** @returns {Promise<ChatThread|null>} of the new chat, which takes along what was written and attached */
     async startConversation() {
-        const conversation = await this.newChat.start(this.servers.chosenNames);
+        const { folderId } = this.list;
+        const conversation = await this.newChat.start(this.servers.chosenNames, folderId);
         if (!conversation) {
             return null;
         }
-        this.list.add(conversation);
+        if (this.list.place === ARCHIVE) {
+            this.list.show(null);
+        } else {
+            this.list.add(conversation);
+        }
         const thread = this.addThread(conversation);
         thread.isLoaded = true;
         this.drafts.adopt(conversation.id);

@@ -149,14 +149,14 @@ export class NewChatState extends Reactive {
      * @param {string[]|null} enabledServers names; null: all that are offered
      * @returns {Promise<Object|null>} the conversation that was made; null: not now, or not at all
      */
-    async start(enabledServers = null) {
+    async start(enabledServers = null, folderId = null) {
         if (this.isStarting || !this.assistantId) {
             return null;
         }
         Object.assign(this, { isStarting: true, startError: null });
         try {
             const { assistantId, cloudServiceId, record } = this;
-            const choice = { assistantId, cloudServiceId, record, enabledServers };
+            const choice = { assistantId, cloudServiceId, record, enabledServers, folderId };
             return await this.api.createConversation(choice);
         } catch (error) {
             this.startError = error;

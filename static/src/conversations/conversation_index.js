@@ -34,7 +34,7 @@ export class ConversationIndex extends Reactive {
         this.words = "";
         /** Only conversations about this cloud service; null: all. */
         this.cloudServiceId = null;
-        /** `ARCHIVE`, or null: all that are not there. */
+        /** `ARCHIVE`, the id of a folder, or null: what is in neither. */
         this.place = null;
     }
 
@@ -51,8 +51,15 @@ export class ConversationIndex extends Reactive {
 
     /** What the server is asked for; an answer to anything else is dropped. */
     get query() {
-        const { words, cloudServiceId, place } = this;
-        return { words, cloudServiceId, isArchived: place === ARCHIVE };
+        const { words, cloudServiceId, place, folderId } = this;
+        // a search outside of folders looks into them, too
+        const inFolder = folderId || (place || words ? undefined : 0);
+        return { words, cloudServiceId, isArchived: place === ARCHIVE, folderId: inFolder };
+    }
+
+    /** Of the folder that is open, else null. */
+    get folderId() {
+        return this.place === ARCHIVE ? null : this.place;
     }
 
     /** Whether all conversations are shown, but for those put away. */
@@ -143,6 +150,20 @@ export class ConversationIndex extends Reactive {
 
     remove(ids) {
         this.conversations = this.conversations.filter(({ id }) => !ids.includes(id));
+    }
+
+    /** Into a folder, or out of all. */
+    move(ids, folderId) {
+        this.conversations
+            .filter(({ id }) => ids.includes(id))
+            .forEach((one) => {
+                one.folder_id = folderId;
+            });
+        if (!this.words && this.place !== ARCHIVE) {
+            this.conversations = this.conversations.filter(
+                (one) => (one.folder_id ?? null) === this.folderId
+            );
+        }
     }
 
     /** Pinned or no longer. */

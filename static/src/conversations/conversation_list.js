@@ -4,6 +4,7 @@ import { sprintf } from "@web/core/utils/strings";
 import { useDebounced } from "@web/core/utils/timing";
 import { formatMoment, formatMomentFull, formatPeriod } from "../core/format";
 import { TryAgain } from "../core/try_again";
+import { FolderList } from "../folders/folder_list";
 import { ActionMenu } from "../menu/action_menu";
 import { ARCHIVE } from "./conversation_index";
 import { Selection } from "./selection";
@@ -14,9 +15,15 @@ const SEARCH_DELAY = 250;
 /** The person's conversations: pinned ones, then the newest; in the archive, those put away. */
 export class ConversationList extends Component {
     static template = "woow_paas_platform.ConversationList";
-    static components = { ActionMenu, TryAgain };
+    static components = { ActionMenu, FolderList, TryAgain };
     static props = {
         list: Object,
+        /** {id, name} */
+        folders: Array,
+        /** (id or null for a new one, name); resolves to whether it is saved. */
+        onSaveFolder: Function,
+        /** ({id, name}) */
+        onDeleteFolder: Function,
         currentId: { type: [Number, { value: null }], optional: true },
         /** What the turn that is watched does, which is newer than the list; empty if there is none. */
         currentActivity: { type: String, optional: true },
@@ -27,7 +34,7 @@ export class ConversationList extends Component {
         onSearch: Function,
         /** (id, name); resolves to whether it is saved. */
         onRename: Function,
-        /** (action, [{id, name}]); resolves to whether all went well, after the person has confirmed what asks for it. */
+        /** (action, [{id, name}], folderId?); resolves to whether all went well; asks the person where it has to. */
         onAct: Function,
         /** (place): see ConversationIndex. */
         onPlace: Function,
@@ -42,6 +49,9 @@ export class ConversationList extends Component {
             name: "",
             /** Tells a screen reader what became of it. */
             said: "",
+            /** Conversations that the mouse holds. */
+            dragged: [],
+            isOverAll: false,
         });
         this.selection = useState(new Selection());
         this.rows = useRef("rows");
@@ -86,7 +96,10 @@ export class ConversationList extends Component {
 
     detail(conversation) {
         const service = this.props.list.cloudServiceId ? null : conversation.cloud_service;
-        return [conversation.assistant?.name, service?.name].filter(Boolean).join(" · ");
+        const { list, folders } = this.props;
+        const folder = list.words && folders.find(({ id }) => id === conversation.folder_id);
+        const names = [conversation.assistant?.name, service?.name, folder?.name];
+        return names.filter(Boolean).join(" · ");
     }
 
     /** What surrounds the words that are searched for, where a message has them. */
@@ -107,6 +120,13 @@ export class ConversationList extends Component {
 
     get isArchive() {
         return this.props.list.place === ARCHIVE;
+    }
+
+    /** @returns {string} of the place that is shown, empty for the whole list */
+    get placeName() {
+        const { place, folderId } = this.props.list;
+        const folder = this.props.folders.find(({ id }) => id === folderId);
+        return this.isArchive ? _t("Archive") : place ? folder?.name || _t("Folder") : "";
     }
 
     show(place) {
@@ -132,6 +152,11 @@ export class ConversationList extends Component {
                 icon: "fa-pencil",
                 act: () => this.startRename(conversation),
             },
+            {
+                label: _t("Move to folder…"),
+                icon: "fa-folder-o",
+                act: act("move"),
+            },
             this.isArchive
                 ? { label: _t("Restore"), icon: "fa-undo", act: act("restore") }
                 : { label: _t("Archive"), icon: "fa-archive", act: act("archive") },
@@ -144,11 +169,11 @@ export class ConversationList extends Component {
         ].filter(Boolean);
     }
 
-    async act(action, conversations) {
+    async act(action, conversations, folderId) {
         const said = conversations.map((one) => ({ id: one.id, name: this.title(one) }));
         this.state.said = "";
         this.goneAt = this.props.list.conversations.findIndex(({ id }) => id === said[0].id);
-        if (await this.props.onAct(action, said)) {
+        if (await this.props.onAct(action, said, folderId)) {
             this.state.said = this.outcome(action, said);
             this.selection.stop();
         }
@@ -175,9 +200,39 @@ export class ConversationList extends Component {
             ],
             archive: [_t("“%(name)s” is archived."), _t("%(count)s conversations are archived.")],
             restore: [_t("“%(name)s” is restored."), _t("%(count)s conversations are restored.")],
+            move: [_t("“%(name)s” is moved."), _t("%(count)s conversations are moved.")],
             delete: [_t("“%(name)s” is deleted."), _t("%(count)s conversations are deleted.")],
         }[action];
         return count === 1 ? sprintf(one, { name }) : sprintf(several, { count });
+    }
+
+    // With the mouse --------------------------------------------------------
+
+    /** With the one that is grabbed, all that are selected. */
+    onDragStart(ev, conversation) {
+        const { chosen } = this;
+        this.state.dragged = chosen.includes(conversation) ? chosen : [conversation];
+        ev.dataTransfer.effectAllowed = "move";
+        ev.dataTransfer.setData("text/plain", this.title(conversation));
+    }
+
+    onDragEnd() {
+        Object.assign(this.state, { dragged: [], isOverAll: false });
+    }
+
+    onDragOverAll(ev) {
+        if (this.state.dragged.length && !this.isArchive) {
+            ev.preventDefault();
+            this.state.isOverAll = true;
+        }
+    }
+
+    drop(folderId) {
+        const { dragged } = this.state;
+        this.onDragEnd();
+        if (dragged.length) {
+            this.act("move", dragged, folderId);
+        }
     }
 
     // Several at once -------------------------------------------------------

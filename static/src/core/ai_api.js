@@ -76,13 +76,14 @@ export class AiApi extends ApiClient {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
 
-    conversations({ limit, before, words, cloudServiceId, isArchived } = {}) {
+    conversations({ limit, before, words, cloudServiceId, isArchived, folderId } = {}) {
         const query = {
             limit,
             before,
             q: words || undefined,
             cloud_service_id: cloudServiceId,
             archived: isArchived ? 1 : undefined,
+            folder_id: folderId,
         };
         return this.request("GET", withQuery("/api/ai/conversations", query));
     }
@@ -92,12 +93,13 @@ export class AiApi extends ApiClient {
     }
 
     /** @param {{enabledServers?: string[]|null}} choice null: whatever is offered */
-    createConversation({ assistantId, cloudServiceId, record, name, enabledServers }) {
+    createConversation({ assistantId, cloudServiceId, record, name, enabledServers, folderId }) {
         return this.request("POST", "/api/ai/conversations", {
             assistant_id: assistantId,
             ...(cloudServiceId ? { cloud_service_id: cloudServiceId } : {}),
             ...(record ? { res_model: record.model, res_id: record.id } : {}),
             ...(name ? { name } : {}),
+            ...(folderId ? { folder_id: folderId } : {}),
             ...(enabledServers ? { enabled_servers: enabledServers } : {}),
         });
     }
@@ -117,18 +119,38 @@ export class AiApi extends ApiClient {
     }
 
     /**
-     * @param {"pin"|"unpin"|"archive"|"restore"|"delete"} action
+     * @param {"pin"|"unpin"|"archive"|"restore"|"move"|"delete"} action
+     * @param {number[]} ids
+     * @param {number|null} [folderId] where "move" puts them, null: in none
      * @returns {Promise<{id: number, ok: boolean, error: {code, message}|null}[]>}
      */
-    async actOnConversations(action, ids) {
+    async actOnConversations(action, ids, folderId) {
         let results = [];
         for (let start = 0; start < ids.length; start += MOST_AT_ONCE) {
             const some = ids.slice(start, start + MOST_AT_ONCE);
-            const body = { action, conversation_ids: some };
+            const folder = folderId ? { folder_id: folderId } : {};
+            const body = { action, conversation_ids: some, ...folder };
             const answer = await this.request("POST", "/api/ai/conversations/batch", body);
             results = results.concat(answer.results);
         }
         return results;
+    }
+
+    /** @returns {Promise<{id: number, name: string}[]>} of the person, by name */
+    async folders() {
+        return (await this.request("GET", "/api/ai/folders")).folders;
+    }
+
+    addFolder(name) {
+        return this.request("POST", "/api/ai/folders", { name });
+    }
+
+    renameFolder(id, name) {
+        return this.request("PATCH", `/api/ai/folders/${id}`, { name });
+    }
+
+    deleteFolder(id) {
+        return this.request("DELETE", `/api/ai/folders/${id}`);
     }
 
     /** The same `clientToken` again never starts a second turn: a retry after a failure is safe. */

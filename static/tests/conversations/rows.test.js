@@ -13,7 +13,7 @@ import {
     test,
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { mountChat, settle } from "../ai_chat_test_helpers";
+import { ask, mountChat, settle } from "../ai_chat_test_helpers";
 import { json } from "../fake_responses";
 import { FakeServer } from "../fake_server";
 
@@ -178,6 +178,76 @@ test("the archive has its own list, from which conversations come back", async (
     await click(".o_ai_chat_leave");
     await settle();
     expect(names()).toEqual(["Two", "One"]);
+});
+
+const folders = () => queryAllTexts(".o_ai_chat_folder");
+
+async function name(value) {
+    await edit(value);
+    await press("Enter");
+    await settle();
+}
+
+test("folders are made, named and deleted, and keep their conversations", async () => {
+    const [tea] = ["Tea", "Tide"].map((name) => server.conversation({ name }));
+    await mountChat();
+    await click(".o_ai_chat_new_folder");
+    await animationFrame();
+    await name("Drinks");
+    expect(folders()).toEqual(["Drinks"]);
+    await choose(tea, "Move to folder…");
+    expect(".modal-title").toHaveText("Move “Tea” to");
+    await click(".modal .btn-light:contains(Drinks)");
+    await settle();
+    expect(names()).toEqual(["Tide"]);
+    await click(".o_ai_chat_folder");
+    await settle();
+    expect(names()).toEqual(["Tea"]);
+    expect(".o_ai_chat_place h2").toHaveText("Drinks");
+    await ask("Another cup?");
+    expect(server.conversations[0].folder_id).toBe(tea.folder_id);
+    await click(".o_ai_chat_leave");
+    await settle();
+    const menu = ".o_ai_chat_folders li [aria-haspopup]";
+    await click(menu);
+    await animationFrame();
+    await click("[role=menuitem]:contains(Rename)");
+    await animationFrame();
+    await name("Leaves");
+    expect(folders()).toEqual(["Leaves"]);
+    await click(menu);
+    await animationFrame();
+    await click("[role=menuitem]:contains(Delete)");
+    await settle();
+    await click(".modal .btn-danger");
+    await settle();
+    expect(folders()).toEqual([]);
+    expect(names()).toInclude("Tea");
+});
+
+test("a search outside of folders looks into them, and names them", async () => {
+    const folder = server.folder("Drinks");
+    server.conversation({ name: "Tea", folder_id: folder.id });
+    await mountChat();
+    expect(names()).toEqual([]);
+    await searchAndOpen(server.conversations[0], "tea");
+    expect(".o_ai_chat_conversation .text-truncate:last").toHaveText("Ada · Drinks");
+});
+
+test("what is selected is moved into a new folder", async () => {
+    ["Tea", "Tide"].forEach((name) => server.conversation({ name }));
+    await mountChat();
+    await click(".o_ai_chat_several");
+    await animationFrame();
+    await click(".o_ai_chat_select_all");
+    await animationFrame();
+    await click(".o_ai_chat_bulk .btn-light:contains(Move)");
+    await settle();
+    await click(".modal input");
+    await name("Harbour");
+    expect(names()).toEqual([]);
+    expect(folders()).toEqual(["Harbour"]);
+    expect(".o_ai_chat_said").toHaveText("2 conversations are moved.");
 });
 
 test("several conversations are archived or deleted at once, by keyboard", async () => {

@@ -83,18 +83,24 @@ test("each request of the client is one that the API takes", async () => {
         cloudServices: [[]],
         conversations: [
             [{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }],
-            [{ isArchived: true }],
+            [{ isArchived: true, folderId: 0 }],
         ],
         conversation: [[5, { limit: 5 }]],
         createConversation: [
             [{ assistantId: 1 }],
-            [{ ...newChat, record, name: "x", enabledServers: ["wiki"] }],
+            [{ ...newChat, record, name: "x", enabledServers: ["wiki"], folderId: 7 }],
         ],
         conversationMarkdown: [[5]],
+        folders: [[]],
+        addFolder: [["x"]],
+        renameFolder: [[7, "x"]],
+        deleteFolder: [[7]],
         renameConversation: [[5, "x"]],
         actOnConversations: [
             ["pin", [5]],
             ["delete", [5, 6]],
+            ["move", [5], 7],
+            ["move", [5], null],
         ],
         see: [[5]],
         sendMessage: [
