@@ -95,7 +95,7 @@ class Overview(models.AbstractModel):
         return [{"day": str(day), **values} for day, values in days.items()]
 
     def _costs(self, today):
-        """What requests to providers cost the company: ``{currency_id, requests, today, month, before, assistants}``.
+        """Sum up the costs of the company: ``{currency_id, requests, today, month, before, assistants}``.
 
         `month` are the last `DAYS` days, `before` as many before them; `assistants` are those that cost most in the
         month, ``[{id, name, amount}]``.
