@@ -162,6 +162,20 @@ class TestCosts(CostCase):
         with self.assertRaises(AccessError):
             cost.with_user(self.member).read(["provider_name"])
 
+    def test_what_a_tool_costs_adds_up_to_the_ledger(self):
+        self._price()
+        for number, tools in enumerate(([], ["a__x"], ["a__x", "b__y", "a__z"])):
+            usage = {"input_tokens": 1_000 + number, "output_tokens": 0}
+            self._request(f"tools-{number}", assistant_id=self.assistant.id)._settle(usage, tools)
+        self.env.flush_all()
+        domain, sums = [("assistant_id", "=", self.assistant.id)], ["company_amount:sum"]
+        ByTool = self.env["woow_paas_platform.cost_of_tool"]
+        found = dict(ByTool._read_group(domain, ["tool_name"], ["tokens:sum"]))
+        self.assertEqual(found, {"No tool": 1_000, "a__x": 1_001 + 334, "b__y": 334, "a__z": 334})
+        ((of_tools,),) = ByTool._read_group(domain, [], sums)
+        ((of_requests,),) = self.Cost._read_group(domain, [], sums)
+        self.assertEqual(of_tools, of_requests)
+
     def test_an_amount_has_all_its_places(self):
         price = prices.Price(
             id=1,

@@ -105,6 +105,7 @@ RIGHTS = {
     "retention": (NOBODY, NOBODY, NOBODY, NOBODY),  # administrators of Odoo
     "sum": (ADMIN, NOBODY, NOBODY, NOBODY),
     "report": (ADMIN, NOBODY, NOBODY, NOBODY),
+    "cost_of_tool": (ADMIN, NOBODY, NOBODY, NOBODY),
     "network": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
     "group_network": (INTERNAL, ADMIN, ADMIN, ADMIN),
     "action": (SIGNED_IN, ADMIN, ADMIN, ADMIN),
@@ -301,6 +302,7 @@ class TestPermissionsOnRecords(People, AiCase):
             "personal_data_dialog": cls._make("personal_data_dialog", user_id=cls.member.id),
             "retention": cls._make("retention"),
             "report": cls._model("tool_call_report"),
+            "cost_of_tool": cls._model("cost_of_tool"),
             **cls._audit(),
             **cls._control(),
             **cls._reviews(),

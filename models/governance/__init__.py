@@ -1,5 +1,6 @@
 from . import price
 from . import cost
+from . import cost_of_tool
 from . import tool_call_report
 from . import overview
 from . import audit_entry
