@@ -2,7 +2,7 @@
 PYTHON ?= python3
 DEV = $(PYTHON) -m dev
 
-.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-grounding bench-records bench-browser bench-injection bench-gateway bench-runs bench-leads bench-fleet bench-assistants bench-audit package deployment compatibility clean
+.PHONY: help demo pictures test simulate failover conformance soak soak-mcp lint format dev odoo i18n bench bench-mcp bench-chat bench-answers bench-meaning bench-peer bench-demo bench-grounding bench-records bench-browser bench-injection bench-gateway bench-runs bench-leads bench-fleet bench-assistants bench-audit bench-money package deployment compatibility clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this help
@@ -110,6 +110,10 @@ bench-assistants:  ## Count how many of their tests the demo's assistants pass, 
 bench-audit:  ## Count commits of 16 clients with and without the audit log: ARGS=10 for seconds of each
 	@$(DEV) setup
 	@.dev/venv/bin/python -m benchmarks.audit $(ARGS)
+
+bench-money:  ## Measure what costs of requests cost: ledger, pages of a year, turns: ARGS=pages for one part
+	@$(DEV) setup
+	@.dev/venv/bin/python -m benchmarks.money $(ARGS)
 
 bench-fleet:  ## Measure 200 tenants on one PostgreSQL behind PgBouncer: ARGS=claims for one part
 	@$(DEV) setup

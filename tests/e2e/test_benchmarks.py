@@ -12,6 +12,7 @@ from benchmarks import (
     bed,
     chat,
     gateway,
+    money,
     recall,
     runs,
     turn,
@@ -39,6 +40,7 @@ SMALL = {
     },
     runs: {"PEOPLE": 2, "SECONDS": 2.0, "READING": (0.0, 0.1), "RUNS_A_MINUTE": 300},
     replays: {"RECORDED": 4},
+    money: {"TURNS": 500, "ROWS": 1000, "ROUNDS": 1, "PAIRS": 2},
     chat: {"MESSAGES": 40, "OPENINGS": 1, "IDLE": 1, "LONG": chat.PART * 3},
     shares: {"ASKED": 2, "TURNS": 12, "OPEN": 24, "UNREAD": 12, "MESSAGES": 400},
     fleet_bed: {"TENANTS": 3, "LOOKS": 1},
@@ -130,6 +132,15 @@ def test_replays_of_turns(odoo, llm, capsys):
     """`make bench-assistants`: each test has one result, passes, and calls nothing."""
     run(replays.report, odoo, llm)
     assert "recorded turns are replayed" in capsys.readouterr().out
+
+
+def test_costs(new_odoo, llm, capsys):
+    """`make bench-money`: no sum changes where old rows are folded, and each turn has its settled rows."""
+    server = new_odoo("money", operator={"in_process_runner": False})
+    server.use_llm(llm)
+    for part in money.PARTS.values():
+        run(part, server, llm)
+    assert "the ledger of 500 turns is the same" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
