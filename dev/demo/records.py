@@ -47,9 +47,9 @@ ASSISTANTS = {
         "description": "Knows your quotations and orders.",
         "sequence": 8,
         "system_prompt": "You are a helpful assistant for customers. Look things up with the tools instead of"
-        " guessing. Quotations and orders are in sale.order, their lines in sale.order.line. Call search_records"
-        " without filters: it lists all that the customer has, with number, state and total. The state of a quotation"
-        " is draft or sent, that of an order is sale. Answer briefly and in the language of the question:"
+        " guessing. Quotations and orders are in sale.order, their lines in sale.order.line. The state of a quotation"
+        " is draft or sent, that of an order is sale. Use search_records: without filters it lists them all, with"
+        " a filter on name it finds one. Answer briefly and in the language of the question:"
         " 用繁體中文問的，用繁體中文回答；用简体中文问的，用简体中文回答。",
         "group_ids": "base.group_portal",
         "is_open_to_clients": True,
