@@ -266,9 +266,7 @@ class TestRecordsRead(PartnersCase):
 
         nothing = "No records of res.partner match."
         other = {"field": "type", "value": "other"}
-        self.assertEqual(
-            said(named, other), f"{nothing} Values of type: delivery (1), invoice (2)."
-        )
+        self.assertIn(" by type: delivery (1), invoice (2).", said(named, other))
         self.assertEqual(said({**named, "value": "Nobody"}, other), nothing)
         self.assertEqual(said({**named, "value": "Nobody"}), nothing)
 

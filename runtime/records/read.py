@@ -137,7 +137,8 @@ def _choices_instead(scope, model, tree):
             domain = scope.domain(model, conditions.Group("&", rest)) if rest else Domain.TRUE
             groups = model._read_group(domain, [field.name], ["__count"])
             told = [f"{choice} ({counted(count)})" for choice, count in groups if choice]
-            return f" Values of {field.name}: {render.some(told, CHOICES)}." if told else ""
+            others = f" There are others, by {field.name}: {render.some(told, CHOICES)}."
+            return f"{others} Call search_records again without this filter." if told else ""
     return ""
 
 

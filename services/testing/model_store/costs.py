@@ -41,7 +41,7 @@ class Costs(RecordCalls):
         :raises BudgetExhausted: the budget is used up
         """
         if self.budget is not None and self.used >= self.budget:
-            raise BudgetExhausted("The budget is used up.")
+            raise BudgetExhausted
 
     def settle(self, turn: Turn, spent: list[dict]) -> None:
         """Put down what requests have taken.
