@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from unittest.mock import patch
 
-from odoo import fields
+from odoo import fields, http
 from odoo.exceptions import UserError, ValidationError
 from odoo.modules.registry import DummyRLock, Registry
 from odoo.tests import tagged
@@ -17,6 +17,7 @@ from ..runtime.turns.store import OdooStore
 from ..services.errors import BudgetExhausted
 from ..services.specs import ModelRequest, TurnProgress
 from ..tools import db
+from ..tools.refusals import NotThere
 from .common import AiHttpCase, TurnByHandCase
 from .race_data import RaceCase
 from .test_costs import CostCase
@@ -449,6 +450,160 @@ class TestBudgetsAtEntrances(AiHttpCase):
         self._assert_error(
             self._call("GET", f"{path}?from={today}&to=2020-01-01"), 400, "invalid_field"
         )
+
+
+@tagged("post_install", "-at_install")
+class TestBudgetsOfServices(AiHttpCase):
+    """Those who manage a service see what it has used, and set budgets beside those of administrators."""
+
+    def setUp(self):
+        super().setUp()
+        self.Budget = self.env["woow_paas_platform.budget"]
+        self.path = f"/my/services/{self.service.id}"
+        self.admins = self.Budget.create(
+            {
+                "name": "Of the admins",
+                "scope": "service",
+                "cloud_service_id": self.service.id,
+                "limit": 900,
+                "measure": "tokens",
+            }
+        )
+
+    def _use(self, key, service, user, tokens, **more):
+        values = {"kind": "answer", "model": "m", "config_id": self.provider.id, "key": key}
+        owner = {"user_id": user.id, "cloud_service_id": service.id} | more
+        self.env["woow_paas_platform.cost"]._reserve(values | owner)._settle(
+            {"output_tokens": tokens}
+        )
+        self.env.flush_all()
+
+    def _page(self, query=""):
+        page = self.url_open(f"{self.path}/usage{query}")
+        return " ".join(re.sub("<[^>]+>", " ", page.text).split())
+
+    def _post(self, path="", **form):
+        values = {"csrf_token": http.Request.csrf_token(self), **form}
+        return self.url_open(f"{self.path}/budgets{path}", data=values, allow_redirects=False)
+
+    def _make(self, **form):
+        values = {"name": "Ours", "limit": "500", "measure": "tokens", "unit": "week"}
+        return self._post(**values | form)
+
+    def _made(self):
+        return self.Budget.with_context(active_test=False).search([("is_managed", "=", True)])
+
+    def test_managers_see_sums_and_nobodys_name(self):
+        second = self.service.copy({"name": "Second"})
+        elsewhere = self.service.copy({"workspace_id": self.other_workspace.id})
+        old = {"date": fields.Datetime.now() - timedelta(days=70)}
+        self._use("1", self.service, self.member, 40, assistant_id=self.assistant.id)
+        self._use("2", self.service, self.guest, 2, kind="summary")
+        self._use("3", second, self.member, 5000)
+        self._use("4", elsewhere, self.stranger, 60_000)
+        self._use("5", self.service, self.member, 777, **old)
+        self._sign_in(self.owner)
+        page = self._page()
+        for said in ("Helper Answer 1 40 tokens", "Summary 1 2 tokens", "Users: 2.", "777 tokens"):
+            self.assertIn(said, page)
+        for hidden in (self.member.name, self.guest.name, "5,000", "60,000"):
+            self.assertNotIn(hidden, page)
+        page = self._page("?of=workspace")
+        self.assertIn("Second Without an assistant Answer 1 5,000 tokens", page)
+        self.assertNotIn("60,000", page)
+        self.assertIn("777 tokens", self._page(f"?month={old['date']:%Y-%m}"))
+        for empty in ("?month=2020-01", "?month=2020-01&of=workspace"):
+            self.assertIn("Nothing used in this month.", self._page(empty))
+        self.assertIn("Users: 2.", self._page("?month=x"))
+        today = fields.Date.today()
+        path = f"/api/ai/workspaces/{self.workspace.id}/usage?from={today}&to={today}"
+        sheet = self.url_open(f"{path}&format=csv&cloud_service_id={self.service.id}").text
+        self.assertIn(",40,", sheet)
+        self.assertNotIn("5000", sheet)
+        wrong = self._call("GET", f"{path}&cloud_service_id=x")
+        self._assert_error(wrong, 400, "invalid_parameter")
+
+    def test_managers_set_change_and_archive_budgets(self):
+        self._sign_in(self.owner)
+        self.assertEqual(self._make(is_hard="1").status_code, 303)
+        made = self._made()
+        self.assertEqual(
+            (made.name, made.limit, made.unit, made.measure, made.is_hard, made.scope),
+            ("Ours", 500, "week", "tokens", True, "service"),
+        )
+        self.assertEqual((made.cloud_service_id, made.owner_id), (self.service, self.owner))
+        self.assertEqual(made._path(), f"{self.path}/usage")
+        page = self._page()
+        self.assertIn("500 tokens of 500 tokens left", page)
+        self.assertIn("900 tokens of 900 tokens left", page)
+        self.assertEqual(page.count("Set by an administrator"), 1)
+        self._use("1", self.service, self.member, 400)
+        self.assertIn("100 tokens of 500 tokens left", self._page())
+        self._post(f"/{made.id}", limit="300")
+        self.assertEqual((made.limit, made.is_hard), (300, False))
+        self._post(f"/{made.id}/archive")
+        self.assertFalse(made.active)
+        acts = self.env["woow_paas_platform.audit_entry"].search(
+            [("model", "=", made._name), ("res_id", "=", made.id)]
+        )
+        self.assertEqual(sorted(acts.mapped("act")), ["changed", "changed", "created"])
+
+    def test_both_budgets_apply(self):
+        self._sign_in(self.owner)
+        self._make(is_hard="1", limit="5000")
+        self._use("1", self.service, self.member, 900)
+        with self.assertRaisesRegex(BudgetExhausted, "Of the admins"):
+            self._use("2", self.service, self.member, 1)
+
+    def test_budgets_of_administrators_stay_theirs(self):
+        self._sign_in(self.owner)
+        for path, form in (
+            (f"/{self.admins.id}", {"limit": "1"}),
+            (f"/{self.admins.id}/archive", {}),
+        ):
+            self.assertIn("gone=1", self._post(path, **form).headers["Location"])
+        self.assertEqual((self.admins.limit, self.admins.active), (900, True))
+
+    def test_nobody_else_sets_any(self):
+        self._sign_in(self.owner)
+        self._make()
+        made = self._made()
+        for user in (self.member, self.guest, self.stranger, self.internal, self.admin):
+            self._sign_in(user)
+            self._make(name="Not theirs")
+            self._post(f"/{made.id}", limit="1")
+            self._post(f"/{made.id}/archive")
+            with self.assertRaises(NotThere):
+                self.Budget.with_user(user)._usage_of_service(self.service.id, fields.Date.today())
+        self.assertEqual(self._made(), made)
+        self.assertEqual((made.limit, made.active), (500, True))
+
+    def test_bad_budgets_are_refused_with_a_sentence(self):
+        self._sign_in(self.owner)
+        for wrong, said in (
+            ({"limit": "0"}, "Enter a limit"),
+            ({"limit": "nan"}, "Enter a limit"),
+            ({"limit": "1e99"}, "Enter a limit"),
+            ({"limit": "much"}, "Enter a limit"),
+            ({"name": " "}, "Enter a name"),
+            ({"unit": "year"}, "Choose what the budget counts"),
+            ({"measure": ""}, "Choose what the budget counts"),
+        ):
+            answer = self._make(**wrong)
+            self.assertEqual(answer.status_code, 422, wrong)
+            self.assertIn(said, answer.text)
+        self._make()
+        with patch("odoo.addons.woow_paas_platform.models.governance.budget.MAX_OF_SERVICE", 1):
+            self.assertIn("at most 1 budgets", self._make().text)
+        self.assertEqual(len(self._made()), 1)
+
+    def test_who_no_longer_manages_is_told_no_more(self):
+        self._sign_in(self.owner)
+        self._make()
+        made = self._made()
+        self.assertEqual(made._told_owner(), self.owner)
+        made.owner_id = self.member
+        self.assertEqual(made._told_owner(), self.workspace.owner_id)
 
 
 @tagged("post_install", "-at_install")

@@ -297,6 +297,13 @@ ROUTES = [
         {"in": MANAGERS - ADMIN, SERVICE: {"admin", "member", "guest"}},
         "/my/services",
     ),
+    (
+        "GET",
+        f"{SERVICE}/usage",
+        None,
+        {"in": MANAGERS - ADMIN, SERVICE: {"admin", "member", "guest"}},
+        "/my/services",
+    ),
     ("GET", f"{SERVICE}/chat", None, {"in": SEERS}, "/my/services"),
     (
         "GET",
@@ -335,6 +342,9 @@ ELSEWHERE = {
     "/api/ai/turns/<int:turn_id>/rehearsal": "test_records_cards",
     "/api/ai/turns/<int:turn_id>/stream": "e2e/test_stream",
     "/api/ai/workspaces/<int:workspace_id>/usage": "test_budgets",
+    "/my/services/<int:service_id>/budgets": "test_budgets",
+    "/my/services/<int:service_id>/budgets/<int:budget_id>": "test_budgets",
+    "/my/services/<int:service_id>/budgets/<int:budget_id>/archive": "test_budgets",
     "/mcp": "test_gateway",
     "/mcp/<string:gateway>": "test_gateways",
     "/metrics": "test_metrics",

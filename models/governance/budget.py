@@ -5,8 +5,9 @@ from markupsafe import escape
 from odoo import api, fields, models
 from odoo.addons.base.models.res_partner import _tz_get
 from odoo.exceptions import UserError, ValidationError
-from odoo.tools import format_datetime, formatLang, ormcache
+from odoo.tools import format_date, format_datetime, formatLang, ormcache
 
+from ...services import text
 from ...services.errors import BudgetExhausted
 from ...services.money import budgets
 from ...tools import sentences
@@ -16,6 +17,11 @@ from ...tools.refusals import BadInput, NotThere
 PERIOD = "woow_paas_platform.budget_period"
 ADMIN = "woow_paas_platform.group_admin"
 SUMS = ("request_count", "input_tokens", "output_tokens", "company_amount")
+COST = "woow_paas_platform.cost"
+MONTHS = 12  # that the page of a service lists
+MAX_OF_SERVICE = 20  # budgets that its managers may have
+MAX_NAME = 100  # characters
+MAX_LIMIT = 1e12
 PLACES = Decimal("1e-9")  # of what is counted
 TARGETS = {  # scope -> field of the budget
     "company": "company_id",
@@ -112,6 +118,12 @@ class Budget(models.Model):
         index="btree_not_null",
         tracking=True,
         help="Is told when 75, 90 and 100 % are used.",
+    )
+    is_managed = fields.Boolean(
+        "Set by Managers",
+        readonly=True,
+        copy=False,
+        help="The managers of the service have made it, and may change it.",
     )
     period_ids = fields.One2many(PERIOD, "budget_id", "Periods", readonly=True)
     spent = fields.Float(compute="_compute_current", digits=(16, 2))
@@ -333,7 +345,7 @@ class Budget(models.Model):
         """Write to the owner that a level is reached."""
         # sudo: budget - the system tells its owner, whoever's request it was
         budget = self.sudo()
-        owner = budget.owner_id
+        owner = budget._told_owner()
         if not owner.active:
             return
         env = budget.with_context(lang=owner.lang).env
@@ -348,7 +360,16 @@ class Budget(models.Model):
         subject = env._("Budget “%(name)s”: %(percent)s %% used", name=budget.name, percent=level)
         owner._woow_ai_mail(subject, escape(sentence), budget._path())
 
+    def _told_owner(self):
+        """The owner; of a service's budget whose owner no longer manages it, the owner of the workspace."""
+        workspace = self.cloud_service_id.workspace_id
+        if self.is_managed and self.owner_id not in workspace._managers():
+            return workspace.owner_id
+        return self.owner_id
+
     def _path(self):
+        if self.is_managed:
+            return f"/my/services/{self.cloud_service_id.id}/usage"
         return f"/odoo/{self._name}/{self.id}"
 
     # ------------------------------------------------------------ usage, as people see it
@@ -383,17 +404,21 @@ class Budget(models.Model):
             "service": seen("service"),
             "assistant": seen("assistant"),
         }
+        return self._states_of_targets(targets)
+
+    def _states_of_targets(self, targets):
+        """:param targets: ``{scope: records}``"""
         states = []
         for scope, records in targets.items():
             for record in records:
-                payer = {TARGETS[scope]: record.id, "user_id": person.id}
+                payer = {TARGETS[scope]: record.id, "user_id": self.env.uid}
                 states += [
                     state
                     for state in self._states_of(payer)
                     if (scope, record.id) in self._rules()
                     and state[0] in self._rules()[scope, record.id]
                 ]
-        # sudo: budget - those that limit the caller
+        # sudo: budget - those that limit the caller, or what the caller manages
         return [
             (self.sudo().browse(rule.id), used, stop) for rule, used, stop in dict.fromkeys(states)
         ]
@@ -447,29 +472,34 @@ class Budget(models.Model):
 
     def _usage_in_words(self):
         """The same with amounts and moments as the caller's page shows them."""
-        usage, zone = self._usage(), self.env.user.tz or "UTC"
-        currencies = self.env["res.currency"].with_context(active_test=False)
-
-        def said(number, code):
-            if code is None:
-                return self.env._("%(count)s tokens", count=formatLang(self.env, number, digits=0))
-            currency = currencies.search([("name", "=", code)], limit=1)
-            return formatLang(self.env, number, currency_obj=currency)
-
+        usage = self._usage()
         for entry in usage["budgets"]:
-            for name in ("limit", "left"):
-                if entry[name] is not None:
-                    entry[name] = said(entry[name], entry["currency"])
-            at = fields.Datetime.to_datetime(entry["starts_again_at"].replace("T", " ")[:19])
-            entry["starts_again_at"] = format_datetime(self.env, at, tz=zone, dt_format="short")
+            self._put_in_words(entry)
         for line in usage["month"]["assistants"]:
-            line["amount"] = said(line["amount"], usage["month"]["currency"])
-            line["tokens"] = said(line["input_tokens"] + line["output_tokens"], None)
+            line["amount"] = self._quantity(line["amount"], usage["month"]["currency"])
+            line["tokens"] = self._quantity(line["input_tokens"] + line["output_tokens"])
         return usage
 
+    def _put_in_words(self, entry):
+        """:param entry: see `_usage_data`"""
+        for name in ("limit", "left"):
+            if entry[name] is not None:
+                entry[name] = self._quantity(entry[name], entry["currency"])
+        at = fields.Datetime.to_datetime(entry["starts_again_at"].replace("T", " ")[:19])
+        zone = self.env.user.tz or "UTC"
+        entry["starts_again_at"] = format_datetime(self.env, at, tz=zone, dt_format="short")
+
+    def _quantity(self, number, code=None):
+        """An amount or, without the code of a currency, tokens, in the caller's words."""
+        if code is None:
+            return self.env._("%(count)s tokens", count=formatLang(self.env, number, digits=0))
+        currencies = self.env["res.currency"].with_context(active_test=False)
+        currency = currencies.search([("name", "=", code)], limit=1)
+        return formatLang(self.env, number, currency_obj=currency)
+
     @api.model
-    def _usage_of_workspace(self, workspace_id, first, last):
-        """Lines of what a workspace has used, by service, assistant and currency.
+    def _usage_of_workspace(self, workspace_id, first, last, service_id=None):
+        """Lines of what a workspace, or one of its services, has used, by service, assistant and currency.
 
         :param first, last: days of UTC, both included
         :raises NotThere: there is none that the caller manages
@@ -481,19 +511,10 @@ class Budget(models.Model):
             raise NotThere(self.env._("There is no such workspace, or you do not manage it."))
         if first > last:
             raise BadInput(self.env._("The first day must not be after the last one."))
-        domain = [
-            ("workspace_id", "=", workspace.id),
-            ("date", ">=", datetime.combine(first, time())),
-            ("date", "<", datetime.combine(last, time()) + timedelta(days=1)),
-            ("state", "=", "settled"),
-        ]
         groups = ["cloud_service_id", "assistant_id", "company_id"]
-        # sudo: cost - of a workspace that the caller manages; names of its services and of assistants used there
-        rows = (
-            self.env["woow_paas_platform.cost"]
-            .sudo()
-            ._read_group(domain, groups, [f"{name}:sum" for name in SUMS], order=", ".join(groups))
-        )
+        domain = self._costs_of(workspace, first, last)
+        if service_id:
+            domain.append(("cloud_service_id", "=", service_id))
         return {
             "workspace": {"id": workspace.id, "name": workspace.name},
             "from": first.isoformat(),
@@ -505,9 +526,195 @@ class Budget(models.Model):
                     "currency": company.currency_id.name,
                     **_sums(sums),
                 }
-                for service, assistant, company, *sums in rows
+                for service, assistant, company, *sums in self._sums_of_managed(domain, groups)
             ],
         }
+
+    def _costs_of(self, workspace, first, last):
+        return [
+            ("workspace_id", "=", workspace.id),
+            ("date", ">=", datetime.combine(first, time())),
+            ("date", "<", datetime.combine(last, time()) + timedelta(days=1)),
+            ("state", "=", "settled"),
+        ]
+
+    def _sums_of_managed(self, domain, groups, more=(), order=None):
+        # sudo: cost - of a workspace that the caller manages; names of its services and of assistants used there
+        return (
+            self.env[COST]
+            .sudo()
+            .with_context(tz="UTC")
+            ._read_group(
+                domain,
+                groups,
+                [*(f"{name}:sum" for name in SUMS), *more],
+                order=order or ", ".join(groups),
+            )
+        )
+
+    # ------------------------------------------------------------ a service, as its managers see it
+
+    def _managed_service(self, service_id):
+        """
+        :return: the cloud service with sudo
+        :raises NotThere: there is none that the caller manages
+        """
+        service = self.env["woow_paas_platform.cloud_service"].browse(service_id).exists()
+        service = service._filtered_access("read")
+        if not service.is_manager:
+            raise NotThere(self.env._("There is no such service, or you do not manage it."))
+        return service.sudo()  # sudo: cloud_service - the caller manages it
+
+    @api.model
+    def _usage_of_service(self, service_id, day, *, is_whole=False):
+        """Page of what a service has used in a month of UTC, in words, with its budgets.
+
+        :param day: any of the month
+        :param is_whole: of its whole workspace
+        :return: ``{month, title, first, last, months: [{month, title, requests, tokens, amount}], lines: [{service,
+            assistant, kind, requests, tokens, amount}], users, budgets}``; of people only their number
+        :raises NotThere: there is none that the caller manages
+        """
+        service = self._managed_service(service_id)
+        workspace = service.workspace_id
+        first = day.replace(day=1)
+        last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        own = [] if is_whole else [("cloud_service_id", "=", service.id)]
+        today = fields.Date.today()
+        year = self._costs_of(
+            workspace, (today - timedelta(days=30 * (MONTHS - 1))).replace(day=1), today
+        )
+        months = self._sums_of_managed(
+            own + year, ["date:month", "company_id"], order="date:month desc"
+        )
+        domain = own + self._costs_of(workspace, first, last)
+        groups = ["cloud_service_id", "assistant_id", "kind", "company_id"]
+        lines = self._sums_of_managed(domain, groups, order="company_amount:sum desc, assistant_id")
+        kinds = dict(self.env[COST]._fields["kind"]._description_selection(self.env))
+        # sudo: cost - a number
+        ((users,),) = self.env[COST].sudo()._read_group(domain, [], ["user_id:count_distinct"])
+        return {
+            **self._month_data(first),
+            "first": first.isoformat(),
+            "last": last.isoformat(),
+            "is_whole": is_whole,
+            "months": [
+                self._month_data(month.date()) | self._sums_in_words(company, sums)
+                for month, company, *sums in months
+            ],
+            "lines": [
+                {
+                    "service": where.name or "",
+                    "assistant": assistant.name or "",
+                    "kind": kinds.get(kind, ""),
+                }
+                | self._sums_in_words(company, sums)
+                for where, assistant, kind, company, *sums in lines
+            ],
+            "users": users,
+            "budgets": self._budgets_of(service),
+        }
+
+    def _month_data(self, first):
+        title = format_date(self.env, first, date_format="MMMM y")
+        return {"month": f"{first:%Y-%m}", "title": title}
+
+    def _sums_in_words(self, company, sums):
+        found = _sums(sums)
+        return {
+            "requests": found["requests"],
+            "tokens": self._quantity(found["input_tokens"] + found["output_tokens"]),
+            "amount": self._quantity(found["amount"], company.currency_id.name),
+        }
+
+    def _budgets_of(self, service):
+        """Budgets of a service and its workspace, those that its managers may change first."""
+        targets = {"service": service, "workspace": service.workspace_id}
+        found = []
+        for budget, used, stop in self._states_of_targets(targets):
+            entry = self._usage_data(budget, used, stop)
+            more = {"is_managed": budget.is_managed, "number": entry["limit"]}
+            self._put_in_words(entry)
+            found.append(entry | more)
+        return sorted(found, key=lambda entry: (not entry["is_managed"], -entry["percent"]))
+
+    @api.model
+    def _make_of_service(self, service_id, values):
+        """Set a budget of a service, beside those of administrators.
+
+        :param values: texts of a form: ``{"name", "limit", "measure", "unit", "is_hard"}``
+        :raises NotThere: there is none that the caller manages
+        :raises UserError: a value is wrong, or there are too many
+        """
+        service = self._managed_service(service_id)
+        budgets_of_service = self.sudo()  # sudo: budget - of a service that the caller manages
+        own = [("cloud_service_id", "=", service.id), ("is_managed", "=", True)]
+        if budgets_of_service.search_count(own) >= MAX_OF_SERVICE:
+            raise UserError(
+                self.env._(
+                    "A service has at most %(count)s budgets. Archive one first.",
+                    count=MAX_OF_SERVICE,
+                )
+            )
+        chosen = {name: values.get(name) for name in ("measure", "unit")}
+        if any(chosen[name] not in dict(self._fields[name].selection) for name in chosen):
+            raise UserError(self.env._("Choose what the budget counts, and for how long."))
+        name = text.one_line(str(values.get("name") or ""), MAX_NAME).strip()
+        if not name:
+            raise UserError(self.env._("Enter a name for the budget."))
+        return budgets_of_service.create(
+            {
+                **chosen,
+                "name": name,
+                "limit": self._limit_of(values),
+                "is_hard": bool(values.get("is_hard")),
+                "scope": "service",
+                "cloud_service_id": service.id,
+                "company_id": self.env.user.company_id.id,
+                "owner_id": self.env.uid,
+                "is_managed": True,
+            }
+        )
+
+    @api.model
+    def _change_of_service(self, service_id, budget_id, values):
+        """Change the limit of a budget that managers of the service have set.
+
+        :param values: as of `_make_of_service`
+        :raises NotThere: there is none that the caller may change
+        """
+        budget = self._managed_budget(service_id, budget_id)
+        budget.write({"limit": self._limit_of(values), "is_hard": bool(values.get("is_hard"))})
+
+    @api.model
+    def _archive_of_service(self, service_id, budget_id):
+        self._managed_budget(service_id, budget_id).active = False
+
+    def _managed_budget(self, service_id, budget_id):
+        service = self._managed_service(service_id)
+        own = [
+            ("id", "=", budget_id),
+            ("cloud_service_id", "=", service.id),
+            ("is_managed", "=", True),
+        ]
+        # sudo: budget - of a service that the caller manages, and not an administrator's
+        if not (budget := self.sudo().search(own)):
+            raise NotThere(
+                self.env._("This budget does not exist any more, or you may not change it.")
+            )
+        return budget
+
+    def _limit_of(self, values):
+        """
+        :raises UserError: it is no number in reach
+        """
+        try:
+            limit = float(str(values.get("limit") or 0))
+        except ValueError:
+            limit = 0
+        if not 0.01 <= limit <= MAX_LIMIT:
+            raise UserError(self.env._("Enter a limit from 0.01 to 1,000,000,000,000."))
+        return limit
 
 
 def _named(record):
@@ -515,5 +722,7 @@ def _named(record):
 
 
 def _sums(values):
-    names = ("requests", "input_tokens", "output_tokens", "amount")
-    return {name: value or 0 for name, value in zip(names, values, strict=True)}
+    *counts, amount = values
+    names = ("requests", "input_tokens", "output_tokens")
+    found = {name: int(count or 0) for name, count in zip(names, counts, strict=True)}
+    return {**found, "amount": amount or 0}

@@ -11,6 +11,7 @@ from dark import darken
 from playwright.sync_api import expect
 
 BUDGETS, CONFIG = "woow_paas_platform.budget", "ai.config"
+SERVICES = "woow_paas_platform.cloud_service"
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 LIMIT = 1_000  # tokens
 
@@ -18,14 +19,19 @@ LIMIT = 1_000  # tokens
 @pytest.fixture
 def budgets(odoo):
     """Makes budgets: ``budgets(name, limit, …)``; all of them are gone afterwards, those of forms, too."""
-    before = odoo.rpc(BUDGETS, "search", [], context={"active_test": False})
+
+    def new(known=()):
+        unknown = [("id", "not in", known)]
+        return odoo.rpc(BUDGETS, "search", unknown, context={"active_test": False})
+
+    before = new()
 
     def make(name, limit=LIMIT, **values):
         values = {"measure": "tokens", "time_zone": "UTC"} | values
         return odoo.rpc(BUDGETS, "create", {"name": name, "limit": limit} | values)
 
     yield make
-    odoo.rpc(BUDGETS, "unlink", odoo.rpc(BUDGETS, "search", [("id", "not in", before)]))
+    odoo.rpc(BUDGETS, "unlink", new(before))
 
 
 def use(odoo, budget, spent):
@@ -43,9 +49,9 @@ def use(odoo, budget, spent):
 
 
 @contextlib.contextmanager
-def chatting(odoo, login):
+def chatting(odoo, login, **about):
     """A conversation that is gone afterwards."""
-    chat = Chat(odoo, login)
+    chat = Chat(odoo, login, **about)
     try:
         yield chat
     finally:
@@ -95,6 +101,49 @@ def test_who_has_used_nothing_reads_so(odoo, page_of):
     expect(page.get_by_text("Nothing used yet.")).to_be_visible()
     assert axe.violations(page, "main") == []
     page.screenshot(path=E2E_LOGS / "usage-empty.png", full_page=True)
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_an_owner_sees_what_a_service_costs_and_limits_it(
+    odoo, scripted_llm, page_of, budgets, size
+):
+    scripted_llm.script(first("How much?", {"content": "A little."}))
+    (service,) = odoo.rpc(SERVICES, "search", [("name", "=", "n8n Automation")])
+    budgets("Of the company", scope="service", cloud_service_id=service)
+    with chatting(odoo, "user", cloud_service_id=service) as chat:
+        chat.ask("How much?").events()
+    page = page_of(odoo, "owner", viewport=size)
+    page.goto(f"/my/services/{service}")
+    page.get_by_role("link", name="Usage and costs").click()
+    expect(page.locator(".o_woow_usage_line").first).to_contain_text("Answer")
+    expect(page.locator("main")).not_to_contain_text("Uma")
+    page.get_by_text("New budget").press("Enter")
+    page.get_by_label("Name", exact=True).fill("Of the owner")
+    page.get_by_label("Limit", exact=True).fill("500")
+    page.get_by_label("Counts").select_option("tokens")
+    page.get_by_label("Stop answering").last.press("Space")
+    assert axe.violations(page, "main") == []
+    page.screenshot(path=E2E_LOGS / f"service-budget-{size['width']}.png", full_page=True)
+    page.get_by_role("button", name="Save").last.press("Enter")
+    own = page.locator("[data-budget='Of the owner']")
+    expect(own).to_contain_text("500 tokens of 500 tokens left")
+    expect(own).to_contain_text("Nothing stops when it is used up.")
+    expect(page.locator("[data-budget='Of the company']")).to_contain_text("administrator")
+    own.get_by_text("Change").click()
+    own.get_by_label("Limit").fill("400")
+    assert axe.violations(page, "main") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    page.screenshot(path=E2E_LOGS / f"service-usage-{size['width']}.png", full_page=True)
+    own.get_by_label("Limit").press("Enter")
+    expect(own).to_contain_text("of 400 tokens left")
+    page.get_by_role("link", name="Whole workspace").click()
+    expect(page.locator(".o_woow_usage_line").first).to_contain_text("n8n Automation")
+    with page.expect_download() as download:
+        page.locator(".o_woow_csv").click()
+    assert download.value.path().read_text().count("n8n Automation")
+    own.get_by_text("Change").click()
+    own.get_by_role("button", name="Archive").press("Enter")
+    expect(own).to_have_count(0)
 
 
 def test_an_administrator_makes_a_budget_that_warns_and_ends_and_goes_on(
