@@ -5,6 +5,7 @@ from datetime import timedelta
 from odoo import api, fields, models
 from odoo.exceptions import AccessError
 
+from ...services.money import budgets
 from ...tools.moments import utc
 
 DAYS = 30  # that the graphs show, today included
@@ -39,7 +40,7 @@ class Overview(models.AbstractModel):
                 [("review_state", "in", ("new", "changed"))]
             ),
             "days": local._days(first),
-            "costs": local._costs(today),
+            "costs": local._costs(),
             "failures": self._failures(first),
         }
 
@@ -94,7 +95,7 @@ class Overview(models.AbstractModel):
                 day[value] += count
         return [{"day": str(day), **values} for day, values in days.items()]
 
-    def _costs(self, today):
+    def _costs(self):
         """Sum up the costs of the company: ``{currency_id, requests, today, month, before, assistants}``.
 
         `month` are the last `DAYS` days, `before` as many before them; `assistants` are those that cost most in the
@@ -102,23 +103,29 @@ class Overview(models.AbstractModel):
         """
         company = self.env.company
         Cost = self.env["woow_paas_platform.cost"]
-        first, before = (today - timedelta(days=days - 1) for days in (DAYS, 2 * DAYS))
+        now, zone = fields.Datetime.now(), str(self.env.tz)
+        since, month, before = (
+            budgets.period_of(now - timedelta(days=days), "day", zone)[0]
+            for days in (0, DAYS - 1, 2 * DAYS - 1)
+        )
+        own = [("company_id", "=", company.id)]
+
+        def spent(*when):
+            ((amount,),) = Cost._read_group([*own, *when], [], ["company_amount:sum"])
+            return amount or 0.0
+
         groups = Cost._read_group(
-            [("company_id", "=", company.id), ("date", ">=", before - timedelta(days=1))],
-            ["date:day", "assistant_id"],
+            [*own, ("date", ">=", month)],
+            ["assistant_id"],
             ["company_amount:sum", "request_count:sum"],
         )
-        found = {"requests": 0, "today": 0.0, "month": 0.0, "before": 0.0}
-        by_assistant = {}
-        for moment, assistant, amount, requests in groups:
-            day = moment.date()
-            if day >= first:
-                found["requests"] += requests
-                found["month"] += amount
-                found["today"] += amount if day == today else 0
-                by_assistant[assistant] = by_assistant.get(assistant, 0.0) + amount
-            elif day >= before:
-                found["before"] += amount
+        by_assistant = {assistant: amount for assistant, amount, _requests in groups}
+        found = {
+            "requests": sum(requests for _assistant, _amount, requests in groups),
+            "today": spent(("date", ">=", since)),
+            "month": sum(by_assistant.values()),
+            "before": spent(("date", ">=", before), ("date", "<", month)),
+        }
         most = sorted(by_assistant.items(), key=lambda pair: -pair[1])[:SPENDERS]
         assistants = [
             {"id": assistant.id or None, "name": assistant.name or "", "amount": amount}
