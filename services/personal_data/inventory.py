@@ -220,6 +220,7 @@ INVENTORY = (
     _entry("cost", KEEP, NO_WORDS, "", "key provider_name model tool_names budget_holds"),
     _entry("price", KEEP, NO_WORDS, "", "model source"),
     _entry("tool_call_report", KEEP, STATISTICS, "user_id", "server_name tool_name"),
+    _entry("cost_of_tool", KEEP, COSTS, "user_id", "tool_name provider_name model"),
     _entry("request_slot", KEEP, NO_WORDS, "", "holder"),
     _entry("discuss.channel", KEEP, NO_WORDS, "", "woow_res_model"),
     _entry("ai_run", KEEP, NO_WORDS, "", "res_model"),
