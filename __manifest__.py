@@ -118,6 +118,7 @@
             "woow_paas_platform/static/src/turn/**/*",
             "woow_paas_platform/static/src/thread/**/*",
             "woow_paas_platform/static/src/menu/**/*",
+            "woow_paas_platform/static/src/filters/**/*",
             "woow_paas_platform/static/src/folders/**/*",
             "woow_paas_platform/static/src/conversations/**/*",
             "woow_paas_platform/static/src/commands/**/*",

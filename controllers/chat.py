@@ -16,7 +16,7 @@ from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
 from ..services.render import conversation_file
 from ..tools.refusals import Refusal
-from .dispatcher import body, query_int
+from .dispatcher import body, query_day, query_int
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 
@@ -208,7 +208,11 @@ class ChatController(http.Controller):
             "before": query_int("before"),
             "cloud_service": visible_service(query_int("cloud_service_id")),
             "is_archived": bool(query_int("archived", 0, 0, 1)),
+            "since": query_day("since") if request.httprequest.args.get("since") else None,
+            "has_files": bool(query_int("has_files", 0, 0, 1)),
         }
+        if assistant_id := query_int("assistant_id"):
+            part["assistant"] = assistant_or_404(assistant_id)
         if (folder_id := query_int("folder_id")) is not None:
             part["folder"] = folder_or_404(folder_id)
         Channel = request.env["discuss.channel"]

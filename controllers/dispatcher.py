@@ -1,5 +1,7 @@
 """Dispatcher: reads a request's JSON and turns exceptions into a status and a body."""
 
+from datetime import date
+
 from odoo.exceptions import AccessError
 from odoo.http import Json2Dispatcher, Response, request
 
@@ -142,6 +144,16 @@ def query_int(name, default=None, low=0, high=2**31 - 1):
     if value is None or not low <= value <= high:
         raise ApiError(400, "invalid_parameter", f"“{name}” must be a number from {low} to {high}.")
     return value
+
+
+def query_day(name):
+    """A day of the query string, required."""
+    try:
+        return date.fromisoformat(request.httprequest.args.get(name, ""))
+    except ValueError as error:
+        raise ApiError(
+            400, "invalid_parameter", f"“{name}” must be a day, such as 2026-11-30."
+        ) from error
 
 
 def check_is_signed_in(refusal):

@@ -237,6 +237,33 @@ class TestChatApi(AiHttpCase):
         self.assertEqual(self._listed("folder_id=0"), [made["id"], two, one])
         self._assert_error(self._call("DELETE", path), 404, "not_found")
 
+    def test_the_list_is_narrowed_by_assistant_time_and_files(self):
+        self._sign_in(self.member)
+        other = self.assistant.copy({"name": "Other"})
+        old, fresh = (self._new()[1]["id"] for _ in range(2))
+        theirs = self._new(assistant_id=other.id)[1]["id"]
+        channel = self.env["discuss.channel"].browse(old)
+        channel.last_interest_dt = fields.Datetime.to_datetime("2020-01-02 03:04:05")
+        file = {"name": "a.txt", "data": "YQ=="}
+        self._call("POST", f"/api/ai/conversations/{fresh}/attachments", file)
+        for query, expected in (
+            (f"assistant_id={self.assistant.id}", [fresh, old]),
+            (f"assistant_id={other.id}", [theirs]),
+            ("since=2020-01-03", [theirs, fresh]),
+            ("since=2020-01-02&limit=100", [theirs, fresh, old]),
+            ("has_files=1", [fresh]),
+            (f"has_files=1&q=conversation&assistant_id={other.id}", []),
+            ("q=conversation&since=2020-01-03", [theirs, fresh]),
+        ):
+            with self.subTest(query=query):
+                self.assertEqual(self._listed(query), expected)
+        for query, status in (("since=soon", 400), ("has_files=2", 400), ("assistant_id=0x", 400)):
+            with self.subTest(query=query):
+                answer = self._call("GET", f"/api/ai/conversations?{query}")
+                self.assertEqual(answer[0], status)
+        answer = self._call("GET", f"/api/ai/conversations?assistant_id={2**31 - 1}")
+        self.assertEqual(answer[0], 404)
+
     def test_what_no_folder_may_be_is_refused_with_a_sentence(self):
         self._sign_in(self.member)
         folder = self._folder("Trips")[1]

@@ -138,6 +138,53 @@ class TestFlatCost(AiHttpCase):
         self.assertLess(len(statements), 16)
         self._assert_indexed(statements)
 
+    def test_a_list_of_many_conversations_in_many_folders(self):
+        """A page costs as many statements with 10,000 conversations as with 100."""
+        Channel = self.env["discuss.channel"].with_user(self.member)
+        folder = self.env["woow_paas_platform.conversation_folder"]
+        found = {}
+        for total in (100, 1_000, 10_000):
+            self._fill(total)
+            folder = folder or folder.search([("user_id", "=", self.member.id)], limit=1)
+            self.env.invalidate_all()
+            with self._queries(("discuss_channel",)) as statements:
+                for part in ({}, {"folder": folder}, {"folder": folder[:0]}, {"is_archived": True}):
+                    channels = Channel._ai_conversations(31, **part)
+                    self.assertLessEqual(len(channels), 31)
+                    for channel in channels:
+                        channel._kept()
+            found[total] = len(statements)
+        self.assertLessEqual(found[10_000], found[100], found)
+        self.assertLess(found[100], 20, found)
+
+    def _fill(self, total):
+        """Let the member have so many conversations in 50 folders, of each five one pinned, one archived."""
+        self.env.cr.execute(
+            """
+            INSERT INTO woow_paas_platform_conversation_folder (name, user_id)
+            SELECT 'Folder ' || g, %(user)s FROM generate_series(1, 50) g ON CONFLICT DO NOTHING;
+            INSERT INTO discuss_channel (name, channel_type, woow_user_id, woow_assistant_id, last_interest_dt, active)
+            SELECT 'Talk ' || g, 'woow_ai_chat', %(user)s, %(assistant)s, now() - g * interval '1 minute', true
+              FROM generate_series(
+                   (SELECT count(*) FROM discuss_channel WHERE woow_user_id = %(user)s) + 1, %(total)s) g;
+            INSERT INTO discuss_channel_member
+                   (channel_id, partner_id, woow_is_pinned, woow_is_archived, woow_folder_id, new_message_separator)
+            SELECT c.id, %(partner)s, c.id %% 5 = 1, c.id %% 5 = 2, CASE WHEN c.id %% 7 < 4 THEN f.id END, 0
+              FROM discuss_channel c
+              JOIN (SELECT id, row_number() OVER () AS place FROM woow_paas_platform_conversation_folder
+                     WHERE user_id = %(user)s) f ON f.place = c.id %% 50 + 1
+             WHERE c.woow_user_id = %(user)s
+               AND NOT EXISTS (SELECT 1 FROM discuss_channel_member m WHERE m.channel_id = c.id);
+            """,
+            {
+                "user": self.member.id,
+                "partner": self.member.partner_id.id,
+                "assistant": self.assistant.id,
+                "total": total,
+            },
+        )
+        self.env.cr.execute("ANALYZE discuss_channel; ANALYZE discuss_channel_member")
+
     def test_a_stream_reads_its_own_events(self):
         with self._queries() as statements:
             for turn in (self.newest, self.turn):

@@ -13,6 +13,7 @@ from odoo.http import request
 from ...runtime.web.api_error import ApiError
 from ...tools.refusals import NotThere
 from ..chat import READ
+from ..dispatcher import query_day
 from ..portal import FORM, PAGE
 from ..portal_services import GONE, readable_service, render_service
 
@@ -26,16 +27,6 @@ COLUMNS = (
     "amount",
     "currency",
 )
-
-
-def _day(name):
-    """A day of the query string, required."""
-    try:
-        return date.fromisoformat(request.httprequest.args.get(name, ""))
-    except ValueError as error:
-        raise ApiError(
-            400, "invalid_parameter", f"\u201c{name}\u201d must be a day, such as 2026-11-30."
-        ) from error
 
 
 def _service():
@@ -56,7 +47,7 @@ class UsageController(http.Controller):
     def workspace_usage(self, workspace_id):
         """Lines by service and assistant, for an invoice; the same days give the same lines."""
         found = request.env[BUDGET]._usage_of_workspace(
-            workspace_id, _day("from"), _day("to"), _service()
+            workspace_id, query_day("from"), query_day("to"), _service()
         )
         if request.httprequest.args.get("format") != "csv":
             return found

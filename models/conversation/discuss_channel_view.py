@@ -53,7 +53,15 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _ai_conversations(
-        self, limit=30, before=None, cloud_service=None, is_archived=False, folder=None
+        self,
+        limit=30,
+        before=None,
+        cloud_service=None,
+        is_archived=False,
+        folder=None,
+        assistant=None,
+        since=None,
+        has_files=False,
     ):
         """The caller's own conversations: the pinned ones, then the others, the one in which something happened last
         first.
@@ -62,6 +70,9 @@ class DiscussChannel(models.Model):
         :param cloud_service: only those about it
         :param is_archived: those in the archive instead of all others
         :param folder: only those in it, with an empty recordset those in none
+        :param assistant: only those with it
+        :param since: date; only those in which something happened from then on
+        :param has_files: only those that hold files
         """
         Member = self.env["discuss.channel.member"]
         domain = Domain("channel_type", "=", CONVERSATION) & Domain(
@@ -74,6 +85,12 @@ class DiscussChannel(models.Model):
             domain &= Domain("woow_cloud_service_id", "=", cloud_service.id)
         if folder is not None:
             domain &= Member._kept_by_caller("woow_folder_id", folder.id)
+        if assistant:
+            domain &= Domain("woow_assistant_id", "=", assistant.id)
+        if since:
+            domain &= Domain("last_interest_dt", ">=", fields.Datetime.to_datetime(since))
+        if has_files:
+            domain &= Domain("id", "in", self._with_files())
         later, starts_with_pinned = Domain.TRUE, True
         if before:
             moment = self._last_activity(before)
@@ -81,7 +98,8 @@ class DiscussChannel(models.Model):
                 Domain("last_interest_dt", "=", moment) & Domain("id", "<", before)
             )
             starts_with_pinned = self.browse(before)._own_conversation()._kept()["pinned"]
-        pinned = Member._kept_by_caller("woow_is_pinned")
+        # nothing in the archive is pinned
+        pinned = Domain.FALSE if is_archived else Member._kept_by_caller("woow_is_pinned")
         # sudo: discuss.channel - the caller's own, see the domain; nobody reads the fields of a member
         order, found, Own = "last_interest_dt desc, id desc", self.browse(), self.sudo()
         if starts_with_pinned:
@@ -91,6 +109,22 @@ class DiscussChannel(models.Model):
             rest = limit and limit - len(found)
             found += Own.search(domain & ~pinned & later, order=order, limit=rest)
         return found.sudo(False)
+
+    @api.model
+    def _with_files(self):
+        """Ids of the caller's conversations that hold files."""
+        self.env["ir.attachment"].flush_model(["res_model", "res_id", "res_field"])
+        self.env.cr.execute(
+            """
+            SELECT DISTINCT channel.id
+              FROM discuss_channel channel
+              JOIN ir_attachment file
+                ON file.res_model = 'discuss.channel' AND file.res_id = channel.id AND file.res_field IS NULL
+             WHERE channel.woow_user_id = %s
+            """,
+            [self.env.uid],
+        )
+        return [row[0] for row in self.env.cr.fetchall()]
 
     @api.model
     def _last_activity(self, conversation_id):

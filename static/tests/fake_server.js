@@ -175,9 +175,12 @@ export class FakeServer extends FakeConversations {
         if (!id) {
             const isArchived = query.has("archived");
             const folderId = query.get("folder_id");
+            const assistantId = Number(query.get("assistant_id"));
             const listed = this.conversations.filter(
-                ({ archived, folder_id: id }) =>
-                    archived === isArchived && (folderId === null || (id || 0) === Number(folderId))
+                ({ archived, assistant, folder_id: id }) =>
+                    archived === isArchived &&
+                    (!assistantId || assistant.id === assistantId) &&
+                    (folderId === null || (id || 0) === Number(folderId))
             );
             listed.sort((a, b) => b.pinned - a.pinned);
             return json({

@@ -347,6 +347,19 @@ export class AiChat extends Component {
         });
     }
 
+    /** @returns {Promise<{assistants: Object[], services: Object[]}>} without what could not be read */
+    async getChoices() {
+        const { api, list } = this.chat;
+        const [assistants, services] = await Promise.all([
+            api.assistants(list.cloudServiceId).then(
+                (data) => data.assistants,
+                () => []
+            ),
+            api.cloudServices().catch(() => []),
+        ]);
+        return { assistants, services };
+    }
+
     saveFolder(id, name) {
         const { folders } = this.chat;
         return this.attempt(() => (id ? folders.rename(id, name) : folders.add(name)));

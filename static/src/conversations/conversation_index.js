@@ -1,10 +1,13 @@
 import { markRaw } from "@odoo/owl";
 import { Reactive } from "@web/core/utils/reactive";
+import { NO_FILTERS } from "../filters/list_filter";
 
 /** Conversations that one request brings. */
 export const LIST_SIZE = 30;
 /** The place of the list for conversations that were put away. */
 export const ARCHIVE = "archive";
+
+const { DateTime } = luxon;
 
 /** Pinned ones first, then the one in which something happened last, as the server orders them. */
 function inOrder(a, b) {
@@ -36,6 +39,7 @@ export class ConversationIndex extends Reactive {
         this.cloudServiceId = null;
         /** `ARCHIVE`, the id of a folder, or null: what is in neither. */
         this.place = null;
+        this.filters = { ...NO_FILTERS };
     }
 
     find(id) {
@@ -51,10 +55,28 @@ export class ConversationIndex extends Reactive {
 
     /** What the server is asked for; an answer to anything else is dropped. */
     get query() {
-        const { words, cloudServiceId, place, folderId } = this;
-        // a search outside of folders looks into them, too
-        const inFolder = folderId || (place || words ? undefined : 0);
-        return { words, cloudServiceId, isArchived: place === ARCHIVE, folderId: inFolder };
+        const { words, place, folderId, filters } = this;
+        const { assistantId, days, hasFiles } = filters;
+        return {
+            words,
+            assistantId,
+            hasFiles,
+            since: days ? DateTime.now().minus({ days }).toISODate() : undefined,
+            cloudServiceId: this.cloudServiceId || filters.cloudServiceId,
+            isArchived: place === ARCHIVE,
+            // a search outside of folders looks into them, too
+            folderId: folderId || (this.isWhole ? 0 : undefined),
+        };
+    }
+
+    get isFiltered() {
+        return Object.values(this.filters).some(Boolean);
+    }
+
+    /** @param {Object} filters those of `NO_FILTERS` that change */
+    filter(filters) {
+        Object.assign(this.filters, filters);
+        return this.search(this.words);
     }
 
     /** Of the folder that is open, else null. */
@@ -64,7 +86,7 @@ export class ConversationIndex extends Reactive {
 
     /** Whether all conversations are shown, but for those put away. */
     get isWhole() {
-        return !this.words && !this.place;
+        return !this.words && !this.place && !this.isFiltered;
     }
 
     /** Reads the latest ones, or brings them up to date. */
@@ -125,6 +147,7 @@ export class ConversationIndex extends Reactive {
 
     /** Shows another place, whole. */
     show(place) {
+        Object.assign(this.filters, NO_FILTERS);
         Object.assign(this, { place, conversations: [], hasMore: false, isLoaded: false });
         return this.search("");
     }
@@ -159,7 +182,7 @@ export class ConversationIndex extends Reactive {
             .forEach((one) => {
                 one.folder_id = folderId;
             });
-        if (!this.words && this.place !== ARCHIVE) {
+        if (this.isWhole || this.folderId) {
             this.conversations = this.conversations.filter(
                 (one) => (one.folder_id ?? null) === this.folderId
             );

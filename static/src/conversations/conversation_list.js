@@ -7,6 +7,7 @@ import { TryAgain } from "../core/try_again";
 import { FolderList } from "../folders/folder_list";
 import { ActionMenu } from "../menu/action_menu";
 import { ARCHIVE } from "./conversation_index";
+import { ListFilter } from "../filters/list_filter";
 import { Selection } from "./selection";
 
 /** Milliseconds without a key after which the list is searched. */
@@ -15,7 +16,7 @@ const SEARCH_DELAY = 250;
 /** The person's conversations: pinned ones, then the newest; in the archive, those put away. */
 export class ConversationList extends Component {
     static template = "woow_paas_platform.ConversationList";
-    static components = { ActionMenu, FolderList, TryAgain };
+    static components = { ActionMenu, FolderList, ListFilter, TryAgain };
     static props = {
         list: Object,
         /** {id, name} */
@@ -36,6 +37,8 @@ export class ConversationList extends Component {
         onRename: Function,
         /** (action, [{id, name}], folderId?); resolves to whether all went well; asks the person where it has to. */
         onAct: Function,
+        /** Resolves to {assistants, services}, by which the list can be narrowed. */
+        getChoices: Function,
         /** (place): see ConversationIndex. */
         onPlace: Function,
     };
@@ -52,6 +55,7 @@ export class ConversationList extends Component {
             /** Conversations that the mouse holds. */
             dragged: [],
             isOverAll: false,
+            isFilterOpen: false,
         });
         this.selection = useState(new Selection());
         this.rows = useRef("rows");
@@ -131,7 +135,8 @@ export class ConversationList extends Component {
 
     show(place) {
         this.selection.stop();
-        Object.assign(this.state, { words: "", isTyping: false, renamedId: null });
+        const bare = { words: "", isTyping: false, renamedId: null, isFilterOpen: false };
+        Object.assign(this.state, bare);
         this.props.onPlace(place);
     }
 

@@ -76,7 +76,8 @@ export class AiApi extends ApiClient {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
 
-    conversations({ limit, before, words, cloudServiceId, isArchived, folderId } = {}) {
+    /** @param {{assistantId?: number, since?: string, hasFiles?: boolean}} params `since`: a day, as 2026-11-30 */
+    conversations({ limit, before, words, cloudServiceId, isArchived, folderId, ...more } = {}) {
         const query = {
             limit,
             before,
@@ -84,6 +85,9 @@ export class AiApi extends ApiClient {
             cloud_service_id: cloudServiceId,
             archived: isArchived ? 1 : undefined,
             folder_id: folderId,
+            assistant_id: more.assistantId || undefined,
+            since: more.since || undefined,
+            has_files: more.hasFiles ? 1 : undefined,
         };
         return this.request("GET", withQuery("/api/ai/conversations", query));
     }

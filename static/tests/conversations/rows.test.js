@@ -10,6 +10,7 @@ import {
     press,
     queryAllTexts,
     queryOne,
+    select,
     test,
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
@@ -232,6 +233,32 @@ test("a search outside of folders looks into them, and names them", async () => 
     expect(names()).toEqual([]);
     await searchAndOpen(server.conversations[0], "tea");
     expect(".o_ai_chat_conversation .text-truncate:last").toHaveText("Ada · Drinks");
+});
+
+test("filters narrow the list, also in folders, until they are cleared", async () => {
+    const folder = server.folder("Drinks");
+    server.conversation({ name: "Tea", folder_id: folder.id });
+    server.conversation({ name: "Tide", assistant: { id: 2, name: "Bob", image_url: null } });
+    await mountChat();
+    await click(".o_ai_chat_filter_toggle");
+    await settle();
+    await click(".o_ai_chat_filter select:first");
+    await select("1");
+    await settle();
+    expect(names()).toEqual(["Tea"]);
+    expect(".o_ai_chat_folders").toHaveCount(0);
+    await click(".o_ai_chat_filter select:last");
+    await select("7");
+    await settle();
+    await click(".o_ai_chat_filter input");
+    await settle();
+    expect(server.requests.at(-1).line).toMatch(
+        /assistant_id=1&since=\d{4}-\d\d-\d\d&has_files=1$/
+    );
+    await click(".o_ai_chat_clear");
+    await settle();
+    expect(names()).toEqual(["Tide"]);
+    expect(folders()).toEqual(["Drinks"]);
 });
 
 test("what is selected is moved into a new folder", async () => {
