@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from datetime import date
 
 from odoo import http
@@ -10,10 +9,9 @@ from odoo.addons.portal.controllers.portal import CustomerPortal
 from odoo.exceptions import UserError
 from odoo.http import request
 
-from ...runtime.web.api_error import ApiError
 from ...tools.refusals import NotThere
 from ..chat import READ
-from ..dispatcher import query_day
+from ..dispatcher import query_day, query_int
 from ..portal import FORM, PAGE
 from ..portal_services import GONE, readable_service, render_service
 
@@ -29,14 +27,6 @@ COLUMNS = (
 )
 
 
-def _service():
-    """The ID of a service in the query string, None without one."""
-    text = request.httprequest.args.get("cloud_service_id", "")
-    if text and not re.fullmatch("[0-9]{1,9}", text):
-        raise ApiError(400, "invalid_parameter", "\u201ccloud_service_id\u201d must be a number.")
-    return int(text) if text else None
-
-
 class UsageController(http.Controller):
     @http.route("/api/ai/usage", **READ)
     def usage(self):
@@ -47,7 +37,7 @@ class UsageController(http.Controller):
     def workspace_usage(self, workspace_id):
         """Lines by service and assistant, for an invoice; the same days give the same lines."""
         found = request.env[BUDGET]._usage_of_workspace(
-            workspace_id, query_day("from"), query_day("to"), _service()
+            workspace_id, query_day("from"), query_day("to"), query_int("cloud_service_id")
         )
         if request.httprequest.args.get("format") != "csv":
             return found
