@@ -307,6 +307,7 @@ class DiscussChannel(models.Model):
             data.append(
                 {
                     **self._message_data(message, bodies[message.id], ended),
+                    "text": _text_of(bodies[message.id], question.prompt if question else ""),
                     "turn_id": asked_first.get(message.id),
                     "versions": versions.get(asked_first.get(message.id), []),
                     "records": question._attached_records() if question else [],
@@ -361,7 +362,6 @@ class DiscussChannel(models.Model):
             "id": message.id,
             "role": "assistant" if is_answer else "user",
             "html": formulas.drawn(body),
-            "text": html2plaintext(body).strip(),
             "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
             "date": utc(message.date),
             "attachments": message.attachment_ids.sorted("id")._ai_file_data(),
@@ -679,3 +679,13 @@ def _file_name(uri, name):
     """The end of an address that looks like a file, else the resource's own name."""
     last = unquote(uri.rsplit("/", 1)[-1])
     return last if "." in last or not name else name
+
+
+def _text_of(body, prompt):
+    """Text of a message: a question as it was asked, since no text comes back from HTML as it was.
+
+    :param prompt: of the question, empty of other messages; another one if the message was edited in Discuss
+    """
+    said = html2plaintext(body, include_references=False).strip()
+    is_same = prompt and "".join(prompt.split()) == "".join(said.split())
+    return prompt if is_same else said

@@ -151,6 +151,9 @@ def test_an_answer_that_streams_is_text(odoo, assistant, scripted_llm, page_of):
     expect(page.locator(".o_ai_chat_streaming")).to_have_count(0)  # all of it is laid out
     assert trap.sprung() == []
     assert said_in(page.locator(".o_ai_chat_message_user")) == set(PAYLOADS)
+    page.reload()
+    expect(turn).to_have_attribute("data-state", "done")
+    assert said_in(page.locator(".o_ai_chat_message_user")) == set(PAYLOADS)
     assert len(said_in(turn)) > 66, "raw HTML is to be read; Markdown and entities have a meaning"
 
 
