@@ -191,7 +191,10 @@ export class DecisionList extends Reactive {
         }
         try {
             const { question } = await this.api.decision(row.id);
-            Object.assign(row, { question, isSelected: false, isEdited: false });
+            if (!row.question || isAnew) {
+                // nobody else has read it meanwhile, and the person has chosen nothing
+                Object.assign(row, { question, isSelected: false, isEdited: false });
+            }
         } catch (error) {
             if (error.status === 404) {
                 this.remove(row);
