@@ -1,10 +1,10 @@
-import { Component, onWillStart, onWillUnmount, useState } from "@odoo/owl";
+import { Component, onWillDestroy, onWillStart, useState } from "@odoo/owl";
 import { loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { formatFloat } from "@web/core/utils/numbers";
 import { formatMonetary, formatPercentage } from "@web/views/fields/formatters";
-import { useBus, useService } from "@web/core/utils/hooks";
+import { useService } from "@web/core/utils/hooks";
 import { DayChart } from "./day_chart";
 
 const { DateTime } = luxon;
@@ -59,14 +59,23 @@ export class Overview extends Component {
         const bus = useService("bus_service");
         const onServer = () => this.load(); // its tools were found, or it failed
         bus.subscribe("woow_ai/mcp_server", onServer);
-        onWillUnmount(() => bus.unsubscribe("woow_ai/mcp_server", onServer));
-        // A step's dialog may outlive the page that opened it: a page that took its place hears of it.
-        useBus(this.env.bus, STEP_TAKEN, () => this.load());
+        // A step's dialog may outlive the page that opened it: a page that took its place hears of it, even before it
+        // is drawn.
+        const onStep = () => this.load();
+        this.env.bus.addEventListener(STEP_TAKEN, onStep);
+        onWillDestroy(() => {
+            bus.unsubscribe("woow_ai/mcp_server", onServer);
+            this.env.bus.removeEventListener(STEP_TAKEN, onStep);
+        });
         onWillStart(() => Promise.all([loadBundle("web.chartjs_lib"), this.load()]));
     }
 
     async load() {
-        this.state.data = await this.orm.call(`${MODULE}.overview`, "get_overview", []);
+        const visit = (this.visit = (this.visit || 0) + 1);
+        const data = await this.orm.call(`${MODULE}.overview`, "get_overview", []);
+        if (visit === this.visit || !this.state.data) {
+            this.state.data = data; // an older answer may come after a newer one
+        }
     }
 
     get data() {
