@@ -512,7 +512,7 @@ class TestBudgetsOfServices(AiHttpCase):
         self.assertIn("Second Without an assistant Answer 1 5,000 tokens", page)
         self.assertNotIn("60,000", page)
         self.assertIn("777 tokens", self._page(f"?month={old['date']:%Y-%m}"))
-        for empty in ("?month=2020-01", "?month=2020-01&of=workspace"):
+        for empty in ("?month=2020-01", "?month=2020-01&of=workspace", "?month=9999-12"):
             self.assertIn("Nothing used in this month.", self._page(empty))
         self.assertIn("Users: 2.", self._page("?month=x"))
         today = fields.Date.today()
@@ -520,6 +520,8 @@ class TestBudgetsOfServices(AiHttpCase):
         sheet = self.url_open(f"{path}&format=csv&cloud_service_id={self.service.id}").text
         self.assertIn(",40,", sheet)
         self.assertNotIn("5000", sheet)
+        last_day = path.replace(f"to={today}", "to=9999-12-31")
+        self.assertEqual(self._call("GET", last_day)[0], 200)
         wrong = self._call("GET", f"{path}&cloud_service_id=x")
         self._assert_error(wrong, 400, "invalid_parameter")
 

@@ -1,3 +1,4 @@
+from calendar import monthrange
 from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 
@@ -534,7 +535,7 @@ class Budget(models.Model):
         return [
             ("workspace_id", "=", workspace.id),
             ("date", ">=", datetime.combine(first, time())),
-            ("date", "<", datetime.combine(last, time()) + timedelta(days=1)),
+            ("date", "<=", datetime.combine(last, time.max)),
             ("state", "=", "settled"),
         ]
 
@@ -578,7 +579,7 @@ class Budget(models.Model):
         service = self._managed_service(service_id)
         workspace = service.workspace_id
         first = day.replace(day=1)
-        last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        last = first.replace(day=monthrange(first.year, first.month)[1])
         own = [] if is_whole else [("cloud_service_id", "=", service.id)]
         today = fields.Date.today()
         year = self._costs_of(
