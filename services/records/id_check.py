@@ -4,7 +4,6 @@ A small model that does not know a record's id makes one up, and what it reads t
 another record.
 """
 
-import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
@@ -32,8 +31,6 @@ EQUALS = frozenset(("=", "==", "!=", "<>", "is", "is not", "in", "not in", "chil
 CHANGES = frozenset(("add", "remove", "set"))
 MAX_TOLD = 5  # ids that a sentence tells
 MAX_DEPTH = 5  # of values within values
-# A number as documents have it, with letters in front: S00042, INV/2026/00007.
-REFERENCE = re.compile(r"\b[A-Z]{1,8}[-/]?[0-9]{2,12}(?:[-/][0-9]{1,12}){0,4}\b")
 SEARCH_FIRST = 'Call search_records first, with a filter such as {"field": "name", "value": "…"}.'
 
 
@@ -70,18 +67,13 @@ def _named(said: str) -> Iterator[str]:
         yield from NUMBER.findall(OTHER_NUMBERS.sub(" ", said))
 
 
-def made_up(
-    arguments: Mapping[str, Any], named: Callable[[], Container[str]], question: str = ""
-) -> str:
+def made_up(arguments: Mapping[str, Any], named: Callable[[], Container[str]]) -> str:
     """Problem of the ids of a call, ``""`` if there is none.
 
     :param named: gives what `known` finds; asked only for a call that has ids
-    :param question: may name the record by the number of its document, which small models take for an id
 
     >>> made_up({"ids": [7, 8]}, lambda: {"7"})
     'Nobody has named the id 8. Call search_records first, with a filter such as {"field": "name", "value": "…"}.'
-    >>> made_up({"model": "sale.order", "ids": [20008]}, lambda: (), "What is the total of S00008?")[31:]
-    'Call search_records with {"model": "sale.order", "filters": [{"field": "name", "value": "S00008"}]}.'
     >>> made_up({"id": 7, "values": {"color": 3, "line_ids": [{"tax_ids": {"add": [7]}}]}}, lambda: {"7"})
     ''
     >>> made_up({"domain": ["|", ["partner_id", "=", 9], ["x", ">", 3]]}, lambda: ())[:28]
@@ -95,15 +87,7 @@ def made_up(
     if not unknown:
         return ""
     which = f"id {unknown[0]}" if len(unknown) == 1 else f"ids {', '.join(unknown[:MAX_TOLD])}"
-    return f"Nobody has named the {which}. {_search_first(arguments.get('model'), question)}"
-
-
-def _search_first(model: Any, question: str) -> str:
-    reference = REFERENCE.search(question)
-    if not reference or not isinstance(model, str):
-        return SEARCH_FIRST
-    search = {"model": model, "filters": [{"field": "name", "value": reference[0]}]}
-    return f"Call search_records with {json.dumps(search)}."
+    return f"Nobody has named the {which}. {SEARCH_FIRST}"
 
 
 def _ids(arguments: Mapping[str, Any]) -> list[str]:

@@ -500,11 +500,6 @@ PATTERNS = {
         id_check.NUMBER.findall,
         ("1", "1 ", "12345678901"),
     ),
-    "services.records.id_check.REFERENCE": (
-        compare.MAX_TEXT,
-        of(id_check.REFERENCE),
-        ("A", "A1", "A11", "-1", "A11-1"),
-    ),
     "services.records.id_check.OTHER_NUMBERS": (
         compare.MAX_TEXT,
         of(id_check.OTHER_NUMBERS),

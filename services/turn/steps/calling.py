@@ -91,8 +91,7 @@ class Calling(Step):
         """
         if not tool.records:
             return ""
-        question = str(self.request.history[-1].get("content") or "")
-        return id_check.made_up(arguments, ids, question) or repeat_check.refusal(
+        return id_check.made_up(arguments, ids) or repeat_check.refusal(
             tool.name, arguments, self.progress.messages
         )
 
