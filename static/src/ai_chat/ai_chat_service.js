@@ -88,6 +88,14 @@ export class AiChatStore extends Reactive {
         return assistantId ? { assistantId, cloudServiceId } : null;
     }
 
+    /** The same, as soon as the assistants are there. */
+    async loadedRef() {
+        if (!this.chatRef) {
+            await this.newChat.load();
+        }
+        return this.chatRef;
+    }
+
     // Conversations ----------------------------------------------------------
 
     async loadConversations() {

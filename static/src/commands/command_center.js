@@ -145,10 +145,8 @@ export class CommandCenter extends Reactive {
             this.answer = { title: _t("Commands and shortcuts"), rows };
             return;
         }
-        if (!this.chat.chatRef) {
-            await this.chat.newChat.load(); // it was typed before the assistants were there
-        }
-        const { api, chatRef, servers } = this.chat;
+        const { api, servers } = this.chat;
+        const chatRef = await this.chat.loadedRef();
         if (!chatRef) {
             return; // there is nobody to chat with, which the chat says
         }

@@ -61,19 +61,22 @@ export class ResourceCenter extends Reactive {
 
     /** Asks the servers of the chat, also of one that has not begun. */
     async open() {
-        const { api, chatRef, commands, servers } = this.chat;
+        const { commands, servers } = this.chat;
         commands.dismiss();
-        if (!chatRef) {
-            return;
-        }
         Object.assign(this, CLOSED, { visit: ++visits, isLoading: true });
-        const listed = await this.ask(api.resources(chatRef));
+        const listed = await this.ask(this.read());
         if (listed) {
             const { chosenIds } = servers;
             const isOn = ({ server }) => !chosenIds || chosenIds.includes(server.id);
             this.entries = markRaw(resourceEntries(listed).filter(isOn));
             this.problems = listed.problems.filter(isOn);
         }
+    }
+
+    /** With nobody to chat with there is nothing to choose, and the chat says so. */
+    async read() {
+        const chatRef = await this.chat.loadedRef();
+        return chatRef ? this.chat.api.resources(chatRef) : this.dismiss();
     }
 
     find(search) {

@@ -87,6 +87,17 @@ test("a command that was entered early is carried out when the assistants are th
     expect(".o_ai_chat_command").toHaveText(/\/mcp tools/);
 });
 
+test("what servers have is listed when the assistants are there", async () => {
+    server.resources.resources = [{ server: PROMPT.server, uri: "wiki://one", name: "one" }];
+    await click(".o_ai_chat_attach button");
+    await settle();
+    await click("[role=menuitem]:last");
+    await settle();
+    expect(".o_ai_chat_resources [role=status]").toHaveText("Loading resources…");
+    await load();
+    expect(queryAllTexts("[role=option]")).toEqual(["one\nwiki://one"]);
+});
+
 test("an early slash that is no prompt is refused when the assistants are there", async () => {
     await ask("/wiki:none");
     await load();

@@ -9,6 +9,7 @@ const prompt = (name) => ({ server: { id: 1, name: "shop" }, name, arguments: []
 function chatOf(...answers) {
     return {
         chatRef: { conversationId: 7 },
+        loadedRef: async () => ({ conversationId: 7 }),
         resources: { dismiss() {} },
         servers: {
             canReload: true,
