@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import text
+from ..grounding.check import spoken_numbers
 from ..grounding.values import values
 from ..sentence import _lt
 from .recordings import canonical
@@ -208,9 +209,14 @@ def has_number(said: str, number: float) -> bool:
 
     >>> has_number("That is 1,234.50 in all.", 1234.5), has_number("S1234", 1234)
     (True, False)
+    >>> has_number("There is one order.", 1), has_number("要三天。", 3)
+    (True, True)
     """
+    in_words = (spoken for spoken, _unit in spoken_numbers(said))
     readings = (key for value in values(said) if value.kind == "number" for key in value.keys)
-    return any(abs(reading - number) <= tolerance for reading, tolerance in readings)
+    return number in in_words or any(
+        abs(reading - number) <= tolerance for reading, tolerance in readings
+    )
 
 
 def _short(said: str) -> str:
