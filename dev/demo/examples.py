@@ -100,6 +100,40 @@ EXAMPLES = (
     ),
     Example(
         ENGLISH,
+        "Which requests for quotation are there?",
+        "There is one: P00031.",
+        "search_records",
+        {
+            "model": "purchase.order",
+            "filters": [{"field": "state", "operator": "in", "value": ["draft", "sent"]}],
+        },
+        "purchase.order (Purchase Order)\nid | name\n5 | P00031",
+    ),
+    Example(
+        TRADITIONAL,
+        "有哪些採購單？",
+        "有兩張：P00027、P00030。",
+        "search_records",
+        {
+            "model": "purchase.order",
+            "filters": [{"field": "state", "operator": "=", "value": "purchase"}],
+        },
+        "purchase.order (Purchase Order)\nid | name\n2 | P00027\n4 | P00030",
+    ),
+    Example(
+        ENGLISH,
+        "How much is P00031?",
+        "P00031 is 310.40.",
+        "search_records",
+        {
+            "model": "purchase.order",
+            "filters": [{"field": "name", "operator": "=", "value": "P00031"}],
+            "fields": ["amount_total"],
+        },
+        "purchase.order (Purchase Order)\nid | amount_total\n5 | 310.40",
+    ),
+    Example(
+        ENGLISH,
         "Which invoices do I have?",
         "You have two: INV/1 and INV/2.",
         "search_records",
