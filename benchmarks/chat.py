@@ -9,7 +9,7 @@ import statistics
 
 from playwright.sync_api import sync_playwright
 
-from dev.setup import chromium
+from dev.setup import chromium as setup_chromium
 from services.testing.scripted_llm import Reply
 
 from .bed import TIME, TURN_TABLE, Person, deployment
@@ -111,11 +111,24 @@ def thousand_messages(odoo, llm):
 
 
 @contextlib.contextmanager
-def tab(odoo, browser):
+def chromium():
+    """A browser without a window."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=setup_chromium.ensure(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextlib.contextmanager
+def tab(odoo, browser, login="user"):
     """A page of somebody who is signed in; ``window.seenAt`` tells when the last message was seen first."""
     context = browser.new_context(base_url=odoo.url, viewport={"width": 1280, "height": 800})
     context.add_init_script(SEEN % LAST_MESSAGE)
-    session = odoo.session("user").cookies["session_id"]
+    session = odoo.session(login).cookies["session_id"]
     context.add_cookies([{"name": "session_id", "value": session, "url": odoo.url}])
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -184,14 +197,8 @@ def measure(odoo, llm, browser):
 
 
 def main():
-    with deployment() as (llm, new_odoo), new_odoo("chat") as odoo, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.ensure(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        try:
-            measure(odoo, llm, browser)
-        finally:
-            browser.close()
+    with deployment() as (llm, new_odoo), new_odoo("chat") as odoo, chromium() as browser:
+        measure(odoo, llm, browser)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Price of cost rows: ``make bench-money``, or ``ARGS='turns'`` for one part.
 
-`ledger` folds the rows of many old turns and compares all sums before and after; `pages` opens lists of a year of rows
-beside empty ones; `turns` asks with and without cost rows, in turns, in one process.
+`ledger` folds the rows of many old turns and compares all sums before and after; `pages` opens pages of a year of rows
+beside empty ones in a real browser, and asks for their data alone; `update` updates the addon without rows and with
+them; `turns` asks with and without cost rows, in turns, in one process.
 """
 
 import statistics
@@ -11,6 +12,7 @@ from functools import partial
 from services.testing.scripted_llm import Reply
 
 from .bed import deployment, median_of, took
+from .chat import chromium, tab
 from .figures import ms, none_of, row, run
 
 TURNS = 100_000  # of the ledger, of two requests each
@@ -19,6 +21,14 @@ ROUNDS = 15  # of each page
 PAIRS = 200  # of turns
 CHAT = 25  # pairs of one conversation
 PAGES_AIM, TURN_AIM = 1.2, 1.02
+SHOWN = {  # address of a page: what is seen when its data are there
+    "/odoo/ai-overview": ".o_woow_overview",
+    "/odoo/ai-costs": ".o_pivot td, .o_view_nocontent",
+    "/odoo/ai-costs?view_type=list": ".o_data_row, .o_view_nocontent",
+    "/odoo/ai-costs?view_type=graph": ".o_graph_renderer canvas, .o_view_nocontent",
+    "/odoo/ai-costs-by-tool": ".o_pivot td, .o_view_nocontent",
+    "/my/ai/usage": "#wrap h1, #wrap h2, #wrap h3",
+}
 COST = "woow_paas_platform.cost"
 TABLE = "woow_paas_platform_cost"
 PLACE = 1_000_000_000  # parts of an amount
@@ -134,7 +144,7 @@ def fill(odoo, name, count, age, days):
     odoo.sql(f"VACUUM ANALYZE {TABLE}")
 
 
-def ledger(odoo, _llm):
+def ledger(odoo, _llm, _browser):
     """Rows of old turns become daily sums, and no sum changes in the ninth place."""
     fill(odoo, "ledger", 2 * TURNS, age=100, days=60)
     before, total = odoo.sql(LEDGER), odoo.sql(TOTAL)
@@ -150,45 +160,81 @@ def ledger(odoo, _llm):
     none_of(ledgers_changed=int(before != after or sums != same), rows_kept=kept)
 
 
-def pages(odoo, _llm):
-    """List, pivot and overview, empty and with a year of rows."""
+def pages(odoo, _llm, browser):
+    """Pages, and their data alone, empty and with a year of rows."""
     odoo.sql(f"DELETE FROM {TABLE}")
-    empty = opened(odoo)
+    empty = opened(odoo, browser)
     fill(odoo, "pages", ROWS, age=0, days=365)
-    full = opened(odoo)
+    full = opened(odoo, browser)
     count = odoo.rpc(COST, "search_count", [])
     odoo.sql(f"DELETE FROM {TABLE}")
     for name, seconds in full.items():
         beside = f"empty {ms(empty[name])}, ratio {seconds / empty[name]:.2f}"
-        row(f"{name}, {ROWS} costs", ms(seconds), beside, f"≤ {PAGES_AIM}")
+        aim = f"≤ {PAGES_AIM}" if name in SHOWN else ""
+        row(f"{name}, {ROWS} costs", ms(seconds), beside, aim)
     none_of(rows_not_seen=ROWS - count)
 
 
-def opened(odoo):
-    """``{page: median of its seconds}``, as the web client asks with the default filter."""
+def update(odoo, _llm, _browser):
+    """Update of the addon, empty and with a year of rows."""
+    odoo.sql(f"DELETE FROM {TABLE}")
+    odoo.process.stop()
+    empty = took(odoo.update)
+    fill(odoo, "update", ROWS, age=0, days=365)
+    full = took(odoo.update)
+    kept = int(odoo.sql(f"SELECT COUNT(*) FROM {TABLE}"))
+    odoo.sql(f"DELETE FROM {TABLE}")
+    odoo.restart()
+    row(f"update, {ROWS} costs", f"{full:.1f} s", f"empty {empty:.1f} s, ratio {full / empty:.2f}")
+    none_of(rows_lost=ROWS - kept)
+
+
+def opened(odoo, browser):
+    """``{page: median of its seconds}``; the last ones are data alone, asked for as by the web client."""
+    with tab(odoo, browser, "admin") as page:
+        found = {
+            address: median_of(partial(until_seen, page, address, what), ROUNDS + 1)
+            for address, what in SHOWN.items()
+        }
+    return {**found, **asked(odoo)}
+
+
+def until_seen(page, address, what):
+    """Seconds from the navigation to the data."""
+    page.goto("about:blank")
+
+    def look():
+        page.goto(address, wait_until="commit")
+        page.locator(what).first.wait_for()
+
+    return took(look)
+
+
+def asked(odoo):
+    """``{name: median of its seconds}`` of requests for data, with the default filter."""
     domain = [("date", ">=", "today -30d")]
     measures = ["company_amount", "request_count", "input_tokens", "output_tokens"]
     shown = {name: {} for name in ("date", "kind", "model", *measures)}
     shown |= {name: {"fields": {"display_name": {}}} for name in ("user_id", "assistant_id")}
     read = partial(odoo.rpc, COST)
     found = {
-        "list": lambda: read(
-            "web_search_read", domain, shown, limit=80, offset=0, count_limit=10001
+        "data of the list": lambda: read(
+            "web_search_read", domain, shown, limit=50, offset=0, count_limit=10001
         ),
-        "pivot": lambda: read(
+        "data of the pivot": lambda: read(
             "formatted_read_grouping_sets",
             domain,
             [[], ["assistant_id"]],
             ["__count", *(f"{name}:sum" for name in measures)],
         ),
-        "overview": lambda: odoo.rpc("woow_paas_platform.overview", "get_overview"),
+        "data of the overview": lambda: odoo.rpc("woow_paas_platform.overview", "get_overview"),
     }
-    for page in found.values():
-        page()
-    return {name: median_of(lambda page=page: took(page), ROUNDS) for name, page in found.items()}
+    for request in found.values():
+        request()
+    return {name: median_of(partial(took, request), ROUNDS) for name, request in found.items()}
 
 
-def turns(odoo, llm):
+def turns(odoo, llm, _browser):
     """Question → end, with cost rows and without, by turns."""
     llm.answer = lambda _body: Reply("Hello.")
     told = odoo.shell(ASK.format(cost=COST, pairs=PAIRS, chat=CHAT))
@@ -201,15 +247,20 @@ def turns(odoo, llm):
     )
 
 
-PARTS = {"ledger": ledger, "pages": pages, "turns": turns}
+PARTS = {"ledger": ledger, "pages": pages, "update": update, "turns": turns}
 
 
 def main(chosen):
     if unknown := set(chosen) - set(PARTS):
         sys.exit(f"No such part: {', '.join(sorted(unknown))}. There are {', '.join(PARTS)}.")
-    # the turns are taken by the process that asks
-    with deployment() as (llm, new_odoo), new_odoo("money", {"in_process_runner": False}) as odoo:
-        failed = run({name: partial(PARTS[name], odoo, llm) for name in chosen or PARTS})
+    with (
+        deployment() as (llm, new_odoo),
+        # the turns are taken by the process that asks
+        new_odoo("money", {"in_process_runner": False}) as odoo,
+        chromium() as browser,
+    ):
+        parts = {name: partial(PARTS[name], odoo, llm, browser) for name in chosen or PARTS}
+        failed = run(parts)
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}.")
 

@@ -134,12 +134,12 @@ def test_replays_of_turns(odoo, llm, capsys):
     assert "recorded turns are replayed" in capsys.readouterr().out
 
 
-def test_costs(new_odoo, llm, capsys):
+def test_costs(new_odoo, llm, browser, capsys):
     """`make bench-money`: no sum changes where old rows are folded, and each turn has its settled rows."""
     server = new_odoo("money", operator={"in_process_runner": False})
     server.use_llm(llm)
     for part in money.PARTS.values():
-        run(part, server, llm)
+        part(server, llm, browser)
     assert "the ledger of 500 turns is the same" in capsys.readouterr().out
 
 
