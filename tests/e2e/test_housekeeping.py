@@ -4,7 +4,7 @@ import re
 
 import axe
 import pytest
-from chat import Chat
+from chat import Chat, first
 from playwright.sync_api import expect
 
 SCHEMES = ("light", "dark")
@@ -152,3 +152,44 @@ def test_folders_take_conversations_by_menu_and_mouse(place):
     page.get_by_role("button", name="All conversations").click()
     expect(row(page, tide)).to_be_visible()
     look(page, lambda: row(page, tide).get_by_role("button", name="Actions").click())
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_conversation_opens_where_it_was_left(odoo, scripted_llm, page_of, width):
+    asked = ("first harbour", "second harbour", "third harbour", "a last word")
+    for what in asked:
+        long = "\n\n".join(f"Line {number} of the {what}." for number in range(60))
+        scripted_llm.script(first(what, {"content": long}))
+    chat, other = Chat(odoo, name=f"Long {width}"), Chat(odoo, name=f"Other {width}")
+    for what in asked[:-1]:
+        chat.ask(f"Tell me of the {what}").events()
+    page = page_of(odoo, "user", viewport={"width": width, "height": 844}, has_touch=width < 500)
+    page.goto(f"/my/ai/{chat.id}")
+    end = page.get_by_text("Line 59 of the third harbour.")
+    expect(end).to_be_in_viewport()
+    read = page.get_by_text("Line 30 of the second harbour.")
+    read.evaluate("el => el.scrollIntoView({ block: 'start' })")
+    latest = page.get_by_role("button", name="Jump to latest")
+    expect(latest).to_be_visible()
+    top = read.bounding_box()["y"]
+
+    def is_left_as_it_was():
+        expect(read).to_be_in_viewport()
+        expect(latest).to_be_visible()
+        return abs(read.bounding_box()["y"] - top) <= 2
+
+    page.reload()
+    assert is_left_as_it_was()
+    open_list(page)
+    row(page, f"Other {width}").locator("a, button").first.click()
+    expect(page).to_have_url(re.compile(rf"/my/ai/{other.id}$"))
+    page.go_back()
+    assert is_left_as_it_was()
+
+    page.goto(f"/my/ai/{other.id}")
+    chat.ask("And a last word").events()
+    page.goto(f"/my/ai/{chat.id}")
+    end = page.get_by_text("Line 59 of the a last word.")
+    expect(end).to_be_in_viewport()
+    page.reload()
+    expect(end).to_be_in_viewport()

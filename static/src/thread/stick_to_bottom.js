@@ -62,6 +62,12 @@ export function useStickToBottom(scrollRef, contentRef) {
         }
     }
 
+    /** Nothing pulls the view away from there. */
+    function scrollBy(pixels) {
+        scrollRef.el.scrollTop += pixels;
+        measure();
+    }
+
     /** A click counts where it began: what has grown meanwhile is followed after it. */
     function release() {
         if (isPressed) {
@@ -99,12 +105,12 @@ export function useStickToBottom(scrollRef, contentRef) {
     return {
         state,
         toBottom,
-        /** Brings an element or a range to the middle; nothing pulls the view away from there. */
+        scrollBy,
+        /** Brings an element or a range to the middle. */
         show(place) {
             const el = scrollRef.el;
             const { top } = place.getBoundingClientRect();
-            el.scrollTop += top - el.getBoundingClientRect().top - el.clientHeight / 2;
-            measure();
+            scrollBy(top - el.getBoundingClientRect().top - el.clientHeight / 2);
         },
         /** The next growth is what the person unfolded: show it where it is. */
         hold() {

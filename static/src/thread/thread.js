@@ -1,6 +1,7 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { isFinal } from "../turn/turn_state";
 import { useFoundWords } from "./found_words";
+import { useLeftPlace } from "./left_place";
 import { Message } from "./message";
 import { Question } from "./question";
 import { useStickToBottom } from "./stick_to_bottom";
@@ -41,6 +42,11 @@ export class Thread extends Component {
             () => this.stick.restore(),
             () => [this.props.thread.messages[0]?.key]
         );
+        useLeftPlace(this.scroll, this.content, {
+            getThread: () => this.props.thread,
+            isSought: () => Boolean(this.props.search),
+            stick: this.stick,
+        });
         useFoundWords(this.content, {
             getSearch: () => this.props.search,
             getThread: () => this.props.thread,
