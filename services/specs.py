@@ -311,7 +311,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payer:
-    """Owner of the costs of requests outside of turns: the host's ids, 0 where there is none."""
+    """Owner of the costs of requests: the host's ids, 0 where there is none."""
 
     user: int = 0
     assistant: int = 0

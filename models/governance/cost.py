@@ -164,7 +164,7 @@ class Cost(models.Model):
         """
         vals = dict(vals)
         if turn_id := vals.get("turn_id"):
-            vals = {**self._vals_of_turn(self.env[TURN].browse(turn_id)), **vals}
+            vals = {**_ids_of(self.env[TURN].browse(turn_id)._payer()), **vals}
         provider = self.env["ai.config"].browse(vals.get("config_id"))
         service = self.env["woow_paas_platform.cloud_service"].browse(vals.get("cloud_service_id"))
         company = self._company_of(vals)
@@ -295,13 +295,7 @@ class Cost(models.Model):
         :param payer: `services.specs.Payer`
         :param request: `services.specs.ModelRequest`
         """
-        ids = {
-            "user_id": payer.user,
-            "assistant_id": payer.assistant,
-            "version_id": payer.version,
-            "cloud_service_id": payer.service,
-            "company_id": payer.company,
-        }
+        ids = _ids_of(payer)
         vals = {**self._vals_of_request(request), **ids}
         for name in (*ids, "config_id"):  # deleted meanwhile
             vals[name] = self.env[self._fields[name].comodel_name].browse(vals[name]).exists().id
@@ -402,17 +396,6 @@ class Cost(models.Model):
     def _of_key(self, key):
         return self.search([("key", "=", key)], limit=1)
 
-    @api.model
-    def _vals_of_turn(self, turn):
-        """Owner, assistant and service of a turn's requests."""
-        return {
-            "user_id": turn.user_id.id,
-            "assistant_id": turn.assistant_id.id,
-            "version_id": turn.version_id.id,
-            "cloud_service_id": turn.cloud_service_id.id,
-            "company_id": turn._paying_company_id(),
-        }
-
     def _company_of(self, vals):
         """The company that pays."""
         user = self.env["res.users"].browse(vals.get("user_id"))
@@ -453,6 +436,16 @@ class Cost(models.Model):
         currency = Currency.browse(currency_id)
         rate = Currency._get_conversion_rate(currency, company.currency_id, company, day)
         return (amount * Decimal(repr(rate))).quantize(prices.PLACES, ROUND_HALF_EVEN)
+
+
+def _ids_of(payer):
+    return {
+        "user_id": payer.user,
+        "assistant_id": payer.assistant,
+        "version_id": payer.version or None,
+        "cloud_service_id": payer.service or None,
+        "company_id": payer.company,
+    }
 
 
 def _listed(template, names):
