@@ -9,6 +9,7 @@ from chat import Chat, calls, first, of, text_of
 from conftest import E2E_LOGS
 from dark import darken
 from playwright.sync_api import expect
+from test_backend import save
 
 BUDGETS, CONFIG = "woow_paas_platform.budget", "ai.config"
 SERVICES = "woow_paas_platform.cloud_service"
@@ -164,7 +165,7 @@ def test_an_administrator_makes_a_budget_that_warns_and_ends_and_goes_on(
     field("measure").get_by_text("Tokens").click()
     field("limit").locator("input").fill(str(LIMIT))
     admin.screenshot(path=E2E_LOGS / "budget-new.png")
-    admin.locator(".o_form_button_save").click()
+    save(admin)
     expect(field("percent").first).to_be_visible()
     (budget,) = odoo.rpc(BUDGETS, "search", [("name", "=", "Of a user")])
 
@@ -189,7 +190,7 @@ def test_an_administrator_makes_a_budget_that_warns_and_ends_and_goes_on(
         expect(field("percent").first).to_contain_text("100")
         admin.screenshot(path=E2E_LOGS / "budget-full.png")
         field("limit").locator("input").fill("1000000")
-        admin.locator(".o_form_button_save").click()
+        save(admin)
         expect(field("percent").first).not_to_contain_text("100")
         page.locator(".o_ai_chat_resend").click()
         expect(page.get_by_text("Answer 1.")).to_be_visible()

@@ -9,6 +9,7 @@ from conftest import E2E_LOGS
 from dark import darken
 from playwright.sync_api import expect
 from test_discuss import open_discuss, say
+from waiting import eventually
 
 ANSWER, REPLY = "It is sunny in Graz.", "The forecast was late."
 RATINGS = "woow_paas_platform.answer_rating"
@@ -117,8 +118,14 @@ def test_an_answer_in_discuss_is_rated(odoo, scripted_llm, page_of, request):
     open_discuss(page, chat.id)
     say(page, "Weather in Linz?")
     answer = page.locator(".o-mail-Message", has_text=ANSWER)
-    answer.hover()
-    answer.get_by_role("button", name="Rate Answer").click()
+    rate = answer.get_by_role("button", name="Rate Answer")
+
+    def is_pointed_at():  # an answer that grows moves away from under the pointer
+        answer.hover()
+        return rate.is_visible()
+
+    eventually(is_pointed_at)
+    rate.click()
     good = answer.locator("[data-rating='good']")
     expect(good).to_be_focused()
     page.keyboard.press("Enter")
