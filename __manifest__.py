@@ -116,6 +116,7 @@
             "woow_paas_platform/static/src/questions/**/*",
             "woow_paas_platform/static/src/context/**/*",
             "woow_paas_platform/static/src/turn/**/*",
+            "woow_paas_platform/static/src/scroll/**/*",
             "woow_paas_platform/static/src/thread/**/*",
             "woow_paas_platform/static/src/menu/**/*",
             "woow_paas_platform/static/src/filters/**/*",

@@ -1,10 +1,10 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { isFinal } from "../turn/turn_state";
 import { useFoundWords } from "./found_words";
-import { useLeftPlace } from "./left_place";
+import { useLeftPlace } from "../scroll/left_place";
 import { Message } from "./message";
 import { Question } from "./question";
-import { useStickToBottom } from "./stick_to_bottom";
+import { useStickToBottom } from "../scroll/stick_to_bottom";
 import { TurnStatus } from "../turn/turn_status";
 
 /** Pixels from the top at which older messages are fetched. */

@@ -13,7 +13,7 @@ const WAITING = ".o_ai_chat_question, .o_ai_chat_approval";
  * @param {{el: HTMLElement}} scrollRef the element that scrolls
  * @param {{el: HTMLElement}} contentRef its messages are the last children
  * @param {Object} options
- * @param {() => import("./watched_thread").WatchedThread} options.getThread
+ * @param {() => import("../thread/watched_thread").WatchedThread} options.getThread
  * @param {() => boolean} options.isSought something else is shown first
  * @param {ReturnType<import("./stick_to_bottom").useStickToBottom>} options.stick
  */
