@@ -598,6 +598,10 @@ class TestBudgetsOfServices(AiHttpCase):
         with patch("odoo.addons.woow_paas_platform.models.governance.budget.MAX_OF_SERVICE", 1):
             self.assertIn("at most 1 budgets", self._make().text)
         self.assertEqual(len(self._made()), 1)
+        self._made().active = False
+        with patch("odoo.addons.woow_paas_platform.models.governance.budget.MAX_ADDITIONS", 1):
+            self.assertIn("Too many budgets were set", self._make().text)
+        self.assertEqual(len(self._made()), 1)
 
     def test_who_no_longer_manages_is_told_no_more(self):
         self._sign_in(self.owner)

@@ -21,6 +21,7 @@ SUMS = ("request_count", "input_tokens", "output_tokens", "company_amount")
 COST = "woow_paas_platform.cost"
 MONTHS = 12  # that the page of a service lists
 MAX_OF_SERVICE = 20  # budgets that its managers may have
+MAX_ADDITIONS = 50  # in 24 hours, archived ones among them
 MAX_NAME = 100  # characters
 MAX_LIMIT = 1e12
 PLACES = Decimal("1e-9")  # of what is counted
@@ -656,6 +657,12 @@ class Budget(models.Model):
                     "A service has at most %(count)s budgets. Archive one first.",
                     count=MAX_OF_SERVICE,
                 )
+            )
+        today = [*own, ("create_date", ">", fields.Datetime.now() - timedelta(days=1))]
+        added = budgets_of_service.with_context(active_test=False)
+        if added.search_count(today, limit=MAX_ADDITIONS) >= MAX_ADDITIONS:
+            raise UserError(
+                self.env._("Too many budgets were set for this service today. Try again tomorrow.")
             )
         chosen = {name: values.get(name) for name in ("measure", "unit")}
         if any(chosen[name] not in dict(self._fields[name].selection) for name in chosen):
