@@ -211,6 +211,8 @@ class ChatController(http.Controller):
             "since": query_day("since") if request.httprequest.args.get("since") else None,
             "has_files": bool(query_int("has_files", 0, 0, 1)),
         }
+        if res_id := query_int("res_id"):
+            part["record"] = request.httprequest.args.get("res_model", ""), res_id
         if assistant_id := query_int("assistant_id"):
             part["assistant"] = assistant_or_404(assistant_id)
         if (folder_id := query_int("folder_id")) is not None:

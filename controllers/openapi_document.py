@@ -221,6 +221,8 @@ OPERATIONS = {
             "assistant_id",
             "since",
             "has_files",
+            "res_model",
+            "res_id",
         ),
     ),
     ("post", f"{AI}/conversations/batch"): (

@@ -237,6 +237,19 @@ class TestChatApi(AiHttpCase):
         self.assertEqual(self._listed("folder_id=0"), [made["id"], two, one])
         self._assert_error(self._call("DELETE", path), 404, "not_found")
 
+    def test_conversations_about_a_record_are_their_persons_alone(self):
+        about = {"res_model": "res.partner", "res_id": self.workspace.owner_id.partner_id.id}
+        query = "&".join(f"{name}={value}" for name, value in about.items())
+        own = []
+        for person in (self.owner, self.internal):
+            self._sign_in(person)
+            self._new()
+            own.append(self._new(**about)[1]["id"])
+            self.assertEqual(self._listed(query), own[-1:])
+            self.assertEqual(self._listed(query.replace("partner", "users")), [])
+        answer = self._call("GET", "/api/ai/conversations?res_model=res.partner&res_id=x")
+        self._assert_error(answer, 400, "invalid_parameter")
+
     def test_the_list_is_narrowed_by_assistant_time_and_files(self):
         self._sign_in(self.member)
         other = self.assistant.copy({"name": "Other"})

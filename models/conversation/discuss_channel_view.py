@@ -62,6 +62,7 @@ class DiscussChannel(models.Model):
         assistant=None,
         since=None,
         has_files=False,
+        record=None,
     ):
         """The caller's own conversations: the pinned ones, then the others, the one in which something happened last
         first.
@@ -73,6 +74,7 @@ class DiscussChannel(models.Model):
         :param assistant: only those with it
         :param since: date; only those in which something happened from then on
         :param has_files: only those that hold files
+        :param record: ``(model, id)``; only those about it
         """
         Member = self.env["discuss.channel.member"]
         domain = Domain("channel_type", "=", CONVERSATION) & Domain(
@@ -91,6 +93,9 @@ class DiscussChannel(models.Model):
             domain &= Domain("last_interest_dt", ">=", fields.Datetime.to_datetime(since))
         if has_files:
             domain &= Domain("id", "in", self._with_files())
+        if record:
+            model, res_id = record
+            domain &= Domain("woow_res_model", "=", model) & Domain("woow_res_id", "=", res_id)
         later, starts_with_pinned = Domain.TRUE, True
         if before:
             moment = self._last_activity(before)

@@ -176,9 +176,11 @@ export class FakeServer extends FakeConversations {
             const isArchived = query.has("archived");
             const folderId = query.get("folder_id");
             const assistantId = Number(query.get("assistant_id"));
+            const recordId = Number(query.get("res_id"));
             const listed = this.conversations.filter(
-                ({ archived, assistant, folder_id: id }) =>
+                ({ archived, assistant, folder_id: id, record }) =>
                     archived === isArchived &&
+                    (!recordId || record?.id === recordId) &&
                     (!assistantId || assistant.id === assistantId) &&
                     (folderId === null || (id || 0) === Number(folderId))
             );

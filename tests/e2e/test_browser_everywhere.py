@@ -102,6 +102,12 @@ def test_the_panel_knows_the_record_on_the_screen(odoo, scripted_llm, page_of):
     expect(panel.locator(".o_ai_chat_context")).to_contain_text("Harbour <b>Office</b>")
     assert "Harbour" in str(scripted_llm.requests()[-1]["body"]["messages"][0])
     assert axe.violations(page, ".o_ai_chat_panel") == []
+    panel.locator(".o_ai_chat_new").first.click()
+    earlier = panel.locator(".o_ai_chat_earlier")
+    expect(earlier.get_by_role("button")).to_have_count(1)
+    assert axe.violations(page, ".o_ai_chat_panel") == []
+    earlier.get_by_role("button", name="Who is this?").click()
+    expect(panel.locator(".o_ai_chat_message_assistant")).to_contain_text("A contact.")
     panel.get_by_role("button", name="Close").click()
     expect(panel).to_have_count(0)
     assert not errors

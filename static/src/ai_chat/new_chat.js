@@ -1,6 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { formatRecords, formatTools } from "../core/format";
+import { formatMoment, formatRecords, formatTools } from "../core/format";
 import { TryAgain } from "../core/try_again";
 import { Face } from "../thread/face";
 
@@ -23,6 +23,8 @@ export class NewChat extends Component {
         onStart: Function,
         /** Called with the id of a default prompt. */
         onPrompt: Function,
+        /** Called with the id of an earlier conversation. */
+        onOpen: Function,
     };
 
     get hasChoice() {
@@ -51,6 +53,14 @@ export class NewChat extends Component {
             ...(cloudService?.starters || []),
             ...(assistant.starters || []),
         ].slice(0, MAX_STARTERS);
+    }
+
+    title({ name, assistant }) {
+        return name || assistant?.name || _t("New chat");
+    }
+
+    moment({ last_message_at: moment }) {
+        return formatMoment(moment);
     }
 
     records({ records }) {

@@ -1,6 +1,9 @@
 import { markRaw } from "@odoo/owl";
 import { Reactive } from "@web/core/utils/reactive";
 
+/** Conversations about a record that are shown. */
+const MAX_EARLIER = 3;
+
 /** What can be chosen for a new chat, and what is chosen; nothing is created before the first message. */
 export class NewChatState extends Reactive {
     /** @param {import("../core/ai_api").AiApi} api */
@@ -23,6 +26,8 @@ export class NewChatState extends Reactive {
         this.fixedService = null;
         /** {model, id, name} of what the chat is about. */
         this.record = null;
+        /** The latest conversations about the record: {id, name, date}[]. */
+        this.earlier = [];
         /** {id, name} of the prompts that fill in the first message, for the record and the assistant. */
         this.prompts = [];
         this.isStarting = false;
@@ -50,8 +55,22 @@ export class NewChatState extends Reactive {
         if (assistantId) {
             this.assistantId = assistantId;
         }
+        this.loadEarlier();
         await this.load();
         await this.loadPrompts();
+    }
+
+    async loadEarlier() {
+        const { record } = this;
+        this.earlier = [];
+        if (!record) {
+            return;
+        }
+        const asked = this.api.conversations({ record, limit: MAX_EARLIER });
+        const { conversations } = await asked.catch(() => ({ conversations: [] }));
+        if (record === this.record) {
+            this.earlier = conversations;
+        }
     }
 
     choose(assistantId) {

@@ -76,7 +76,10 @@ export class AiApi extends ApiClient {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
 
-    /** @param {{assistantId?: number, since?: string, hasFiles?: boolean}} params `since`: a day, as 2026-11-30 */
+    /**
+     * @param {{assistantId?: number, since?: string, hasFiles?: boolean, record?: {model: string, id: number}}} params
+     *  `since`: a day, as 2026-11-30
+     */
     conversations({ limit, before, words, cloudServiceId, isArchived, folderId, ...more } = {}) {
         const query = {
             limit,
@@ -88,6 +91,8 @@ export class AiApi extends ApiClient {
             assistant_id: more.assistantId || undefined,
             since: more.since || undefined,
             has_files: more.hasFiles ? 1 : undefined,
+            res_model: more.record?.model,
+            res_id: more.record?.id,
         };
         return this.request("GET", withQuery("/api/ai/conversations", query));
     }

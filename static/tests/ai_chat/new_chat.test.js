@@ -114,6 +114,18 @@ test("greets with the face of its assistant, and a click asks what is suggested"
     });
 });
 
+test("earlier chats about the record are opened from there", async () => {
+    const record = { model: "res.partner", id: 4, name: "Azure" };
+    const earlier = server.conversation({ name: "What is open?", record });
+    server.message(earlier, "user", "What is open on Azure?");
+    server.conversation({ name: "Something else" });
+    await mountChat({ newChat: { record } });
+    expect(".o_ai_chat_earlier button").toHaveText(/^What is open\?/);
+    await click(".o_ai_chat_earlier button");
+    await settle();
+    expect(".o_ai_chat_bubble").toHaveText("What is open on Azure?");
+});
+
 test("without an image the face is the first letter, also when the image is gone", async () => {
     await mountChat();
     expect(".o_ai_chat_start .o_ai_chat_avatar").toHaveText("A");

@@ -85,6 +85,7 @@ test("each request of the client is one that the API takes", async () => {
             [{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }],
             [{ isArchived: true, folderId: 0 }],
             [{ assistantId: 1, since: "2026-01-02", hasFiles: true }],
+            [{ record }],
         ],
         conversation: [[5, { limit: 5 }]],
         createConversation: [
