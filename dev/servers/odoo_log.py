@@ -13,6 +13,12 @@ BAD = frozenset({"WARNING", "ERROR", "CRITICAL"})
 OURS = re.compile(rf"\b{ADDON}\b|\b(?:ai|woow)_runner\b")
 # The checkout's own path may hold the addon's name and says nothing by itself.
 CHECKOUT = re.compile(rf"{re.escape(str(ROOT))}/(?:\.dev/(?!addons/)\S*)?")
+STARTS = re.compile(r"^odoo: Odoo version ")
+ENDS = re.compile(r"^odoo\.service\.server: Initiating shutdown")
+CUT_OFF = re.compile(
+    r"^odoo\.addons\.base\.models\.ir_cron: .*psycopg2\.InterfaceError: (?:cursor|connection) already closed",
+    re.DOTALL,
+)
 # Every write of Odoo passes through it, so its frame says nothing either.
 PASSED = re.compile(r'  File "\S+/models/base/base\.py", line .*\n(?!  File).*\n')
 
@@ -39,9 +45,21 @@ def complaints(log: Path, expected: tuple[str, ...] = ()) -> list[str]:
     allowed = [re.compile(pattern) for pattern in expected]
     return [
         f"{level} {text}"
-        for level, text in records(log)
+        for level, text in _not_cut_off(log)
         if level in BAD and _ours(text) and not any(pattern.search(text) for pattern in allowed)
     ]
+
+
+def _not_cut_off(log: Path) -> Iterator[tuple[str, str]]:
+    """Records without those of crons whose connection Odoo has closed, as it does while it ends."""
+    is_ending = False
+    for level, text in records(log):
+        if ENDS.search(text):
+            is_ending = True
+        elif STARTS.search(text):
+            is_ending = False
+        if not (is_ending and CUT_OFF.search(text)):
+            yield level, text
 
 
 def _ours(text: str) -> bool:

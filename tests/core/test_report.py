@@ -1,6 +1,7 @@
 """What ``make test`` makes of a run: nothing is left out without a word."""
 
 from dev.checks import report
+from dev.servers import odoo_log
 
 JUNIT = """<testsuites><testsuite>
 <testcase classname="tests.test_turn.TestTurn" name="test_stop" time="0.5"/>
@@ -48,3 +49,17 @@ def test_what_no_runner_executed_is_found(tmp_path):
         "class Left:\n    def test_left_out(self): ...\n"
     )
     assert report.never_run(outcome_of(tmp_path), [file]) == ["test_turn.py::test_left_out"]
+
+
+def test_a_cron_that_odoo_cuts_off_at_its_end_is_no_complaint(tmp_path):
+    log, stamp = tmp_path / "odoo.log", "2026-01-02 03:04:05,678 7"
+    cut = (
+        f"{stamp} ERROR db odoo.addons.base.models.ir_cron: Job 'AI' failed\n"
+        '  File "/addons/woow_paas_platform/models/turn/ai_turn.py", line 1\n'
+        "psycopg2.InterfaceError: cursor already closed\n"
+    )
+    end = f"{stamp} INFO db odoo.service.server: Initiating shutdown\n"
+    start = f"{stamp} INFO ? odoo: Odoo version 19.0\n"
+    for text, count in ((cut, 1), (start + end + cut, 0), (end + cut + start + cut, 1)):
+        log.write_text(text)
+        assert len(odoo_log.complaints(log)) == count
