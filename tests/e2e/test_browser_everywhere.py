@@ -102,7 +102,8 @@ def test_the_panel_knows_the_record_on_the_screen(odoo, scripted_llm, page_of):
     expect(panel.locator(".o_ai_chat_context")).to_contain_text("Harbour <b>Office</b>")
     assert "Harbour" in str(scripted_llm.requests()[-1]["body"]["messages"][0])
     assert axe.violations(page, ".o_ai_chat_panel") == []
-    panel.locator(".o_ai_chat_new").first.click()
+    panel.get_by_role("button", name="Conversations", exact=True).click()
+    panel.locator(".o_ai_chat_new").click()
     earlier = panel.locator(".o_ai_chat_earlier")
     expect(earlier.get_by_role("button")).to_have_count(1)
     assert axe.violations(page, ".o_ai_chat_panel") == []
