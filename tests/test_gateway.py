@@ -6,7 +6,7 @@ from datetime import timedelta
 from unittest.mock import patch
 
 from odoo import fields
-from odoo.tests import tagged
+from odoo.tests import BaseCase, tagged
 
 from ..controllers import execute
 from ..models.turn import tool_call
@@ -1158,3 +1158,22 @@ class TestRecordsOfClients(GatewayCase):
         given = {"model": "res.partner", "ids": self.ada.ids, "fields": ["name", "phone"]}
         result = self._result({"name": "read_records", "arguments": given})
         self.assertNotIn("1234", str(result))
+
+
+@tagged("post_install", "-at_install")
+class TestOrderOfAQuestion(BaseCase):
+    def test_a_question_is_told_once_its_row_takes_the_answer(self):
+        steps = []
+
+        class Runner:
+            async def db(self, *_arguments):
+                steps.append("row")
+                return len(steps) > 2 and "answer"
+
+        with patch.object(client_tasks, "ANSWER_LOOK", 0):
+            found = asyncio.run(
+                client_tasks.answer_of(
+                    Runner(), "db", "call", "call.q1", ElicitRequest, lambda: steps.append("told")
+                )
+            )
+        self.assertEqual((found, steps), ("answer", ["row", "told", "row"]))

@@ -184,9 +184,12 @@ class StreamedCall(Response):
         call, began = self._direct.call, time.monotonic()
         key = f"{call.id}.q{self._asked}"
         self._thinking += client_tasks.ANSWER_TIME
-        self._events.put(lambda stream: stream.question(key, question, call.server_name))
+
+        def tell():
+            self._events.put(lambda stream: stream.question(key, question, call.server_name))
+
         found = await client_tasks.answer_of(
-            process.running(), self._dbname, call.id, key, question
+            process.running(), self._dbname, call.id, key, question, tell
         )
         self._thinking += time.monotonic() - began - client_tasks.ANSWER_TIME
         return found

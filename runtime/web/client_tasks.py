@@ -109,13 +109,15 @@ def ask(dbname, call_id, wanted, shows):
     return db.transaction(dbname, work)
 
 
-async def answer_of(runner, dbname, call_id, key, question):
-    """Wait for the answer to a question that a legacy client shows its user; without one it is cancelled.
+async def answer_of(runner, dbname, call_id, key, question, tell):
+    """Ask a question that a legacy client shows its user, and wait for the answer; without one it is cancelled.
 
     :param key: of the question
     :param question: `ElicitRequest`
+    :param tell: ``tell()`` sends the question; its row takes an answer before that, as any process may get it at once
     """
     await runner.db(dbname, _change, dbname, call_id, lambda row: row._hold_for_client(key))
+    tell()
     until = time.monotonic() + ANSWER_TIME
     while time.monotonic() < until:
         await asyncio.sleep(ANSWER_LOOK)
