@@ -1,6 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { formatMoment, formatRecords, formatTools } from "../core/format";
+import { conversationTitle, formatMoment, formatRecords, formatTools } from "../core/format";
 import { TryAgain } from "../core/try_again";
 import { Face } from "../thread/face";
 
@@ -55,8 +55,8 @@ export class NewChat extends Component {
         ].slice(0, MAX_STARTERS);
     }
 
-    title({ name, assistant }) {
-        return name || assistant?.name || _t("New chat");
+    title(conversation) {
+        return conversationTitle(conversation);
     }
 
     moment({ last_message_at: moment }) {

@@ -26,7 +26,7 @@ export class NewChatState extends Reactive {
         this.fixedService = null;
         /** {model, id, name} of what the chat is about. */
         this.record = null;
-        /** The latest conversations about the record: {id, name, date}[]. */
+        /** The latest conversations about the record, as the list has them. */
         this.earlier = [];
         /** {id, name} of the prompts that fill in the first message, for the record and the assistant. */
         this.prompts = [];

@@ -2,7 +2,7 @@ import { Component, onPatched, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { sprintf } from "@web/core/utils/strings";
 import { useDebounced } from "@web/core/utils/timing";
-import { formatMoment, formatMomentFull, formatPeriod } from "../core/format";
+import { conversationTitle, formatMoment, formatMomentFull, formatPeriod } from "../core/format";
 import { TryAgain } from "../core/try_again";
 import { FolderList } from "../folders/folder_list";
 import { ActionMenu } from "../menu/action_menu";
@@ -95,7 +95,7 @@ export class ConversationList extends Component {
     }
 
     title(conversation) {
-        return conversation.name || conversation.assistant?.name || _t("New chat");
+        return conversationTitle(conversation);
     }
 
     detail(conversation) {

@@ -4,6 +4,11 @@ import { formatFloat, insertThousandsSep } from "@web/core/utils/numbers";
 
 const { DateTime } = luxon;
 
+/** Name of a conversation, which has none of its own before its first question. */
+export function conversationTitle({ name, assistant }) {
+    return name || assistant?.name || _t("New chat");
+}
+
 /** A point in time as people write it: the time of today, else the date. */
 export function formatMoment(iso) {
     const moment = DateTime.fromISO(iso || "");

@@ -1,6 +1,6 @@
 import { markRaw } from "@odoo/owl";
-import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
+import { conversationTitle } from "../core/format";
 import { hasOpenText } from "../turn/turn_state";
 import { knownMessages, liveMessage, messageFromServer, turnKey } from "./chat_message";
 import { LiveTurn } from "../turn/live_turn";
@@ -53,7 +53,7 @@ export class WatchedThread extends Reactive {
     }
 
     get title() {
-        return this.name || this.assistant?.name || _t("New chat");
+        return conversationTitle(this);
     }
 
     show() {
