@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from dev.cache import try_lock
 from dev.checks import compatibility, lint, package, pictures, runners
@@ -13,7 +14,7 @@ from dev.demo import demo
 from dev.paths import DEV, ROOT
 from dev.progress import DevError, say, warn
 from dev.servers.instance import Instance, prepare_links
-from dev.setup import node, odoo_venv
+from dev.setup import node, odoo_venv, wkhtmltopdf
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,8 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _setup(_options: argparse.Namespace) -> None:
-    node.node_modules()
-    odoo_venv.main()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="setup") as pool:
+        pdf = pool.submit(wkhtmltopdf.folder)
+        node.node_modules()
+        odoo_venv.main()
+        pdf.result()
     prepare_links()
     say(
         "Set up. Next: make demo, make test, make lint, or make odoo ARGS='-i woow_paas_platform --stop-after-init'."

@@ -26,7 +26,7 @@ from dev.processes import die_with_parent
 from dev.progress import DevError, say, step
 from dev.servers import addon, odoo_log
 from dev.servers.instance import Instance, prepare_links
-from dev.setup import chromium, daemons, environments, node, odoo_venv, venvs
+from dev.setup import chromium, daemons, environments, node, odoo_venv, venvs, wkhtmltopdf
 
 RUNNERS = ("core", "odoo", "apps", "e2e", "conformance")
 OTHER_FOLDERS = ("core", "apps", "e2e", "conformance")  # of tests/, not *odoo*'s
@@ -137,6 +137,8 @@ def set_up(chosen: Sequence[str]) -> None:
             waiting.append(pool.submit(chromium.headless))
         elif set(chosen) & {"odoo", "apps"}:
             waiting.append(pool.submit(chromium.ensure))
+        if set(chosen) & {"odoo", "apps", "e2e"}:
+            waiting.append(pool.submit(wkhtmltopdf.folder))
         if "conformance" in chosen:
             waiting.append(pool.submit(node.node, conformance.NODE))
             waiting.append(pool.submit(venvs.extra, conformance.CATALOGUE_KIND))

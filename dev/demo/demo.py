@@ -18,7 +18,7 @@ from dev.progress import DevError, say, step, warn
 from dev.servers import addon, mcp_servers
 from dev.servers.instance import Instance
 from dev.servers.odoo_server import OdooProcess
-from dev.setup import daemons, node, odoo_venv, venvs
+from dev.setup import daemons, node, odoo_venv, venvs, wkhtmltopdf
 
 DATABASE = "woow_demo"
 HTTP_PORT, GEVENT_PORT = 8069, 8072  # Odoo's own defaults
@@ -119,13 +119,14 @@ class Demo:
     def _set_up(self) -> bool:
         """Get everything that has to be fetched; whether the embedded model can be used."""
         daemons.offer_bubblewrap()
-        with ThreadPoolExecutor(max_workers=3, thread_name_prefix="setup") as pool:
+        with ThreadPoolExecutor(max_workers=4, thread_name_prefix="setup") as pool:
             model: Future[object] | None = pool.submit(_fetch_llm) if self.own_model else None
-            mcp = pool.submit(venvs.extra, "mcp")
+            waiting = [pool.submit(venvs.extra, "mcp"), pool.submit(wkhtmltopdf.folder)]
             try:
                 node.node_modules()
                 odoo_venv.main()
-                mcp.result()
+                for part in waiting:
+                    part.result()
                 if model:
                     model.result()
                     return True

@@ -12,7 +12,7 @@ from pathlib import Path
 from dev import processes
 from dev.paths import ADDON, ADDONS, DEV, LOGS, ROOT, VENV, link
 from dev.servers.postgres import Postgres
-from dev.setup import odoo_tree
+from dev.setup import odoo_tree, wkhtmltopdf
 
 ODOO_BIN = DEV / "odoo-bin"
 NOT_ODOOS = frozenset({"dev", "node_modules", "__pycache__"})
@@ -93,6 +93,7 @@ class Instance:
             "gevent_port": "8072",
             "workers": "0",
             "max_cron_threads": "1",
+            **_texts({"bin_path": wkhtmltopdf.folder()}),
             **_texts(options),
         }
         if not bare:

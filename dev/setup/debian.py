@@ -14,14 +14,31 @@ from dev.progress import DevError
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
+# What apt believes to be there in any version that is asked for; it gets neither that nor what only that needs.
+INSTALLED = """Package: {name}
+Status: install ok installed
+Version: 999
+Architecture: {machine}
+Multi-Arch: same
+Maintainer: none
+Description: none
+
+"""
+
 
 def download(
-    apt: Path, suite: str, packages: Sequence[str], *, dependencies: bool = False
+    apt: Path,
+    suite: str,
+    packages: Sequence[str],
+    *,
+    dependencies: bool = False,
+    without: Sequence[str] = (),
 ) -> list[Path]:
     """The files of ``packages`` in Debian's ``suite``.
 
     :param apt: the private root, an absent folder
     :param dependencies: also what they depend on, down to the C library
+    :param without: dependencies that are left out, with all that only they need
     """
     if not KEYRING.exists():
         raise DevError(
@@ -30,7 +47,9 @@ def download(
     for name in ("lists/partial", "cache/archives/partial", "etc/parts", "debs"):
         (apt / name).mkdir(parents=True)
     (apt / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {_mirror()} {suite} main\n")
-    (apt / "status").touch()
+    machine = run(["dpkg", "--print-architecture"], what="Reading this machine's kind").strip()
+    installed = (INSTALLED.format(name=name, machine=machine) for name in without)
+    (apt / "status").write_text("".join(installed))
     options = {
         "Dir::State::Lists": apt / "lists",
         "Dir::State::status": apt / "status",

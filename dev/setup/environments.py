@@ -39,7 +39,7 @@ DEBIAN_POSTGRES = 15
 # The machine's own, which must be there anyway, and what nothing here needs.
 DEBIAN_LEFT_OUT = re.compile(r"(libc6|libc-bin|libllvm\d+|libz3-4|perl|locales|dpkg|tar|passwd)\b")
 LAUNCHER = """#!/bin/sh
-export LD_LIBRARY_PATH={libraries}
+export {variables}
 exec {program} "$@"
 """
 
@@ -224,10 +224,12 @@ def debian_root() -> Path:
         return build_once(f"debian-12-{digest(*names)}", build)
 
 
-def launch(script: Path, program: Path, libraries: str) -> None:
-    """A script that starts ``program`` with its own shared libraries."""
+def launch(script: Path, program: Path, libraries: str, **more: object) -> None:
+    """A script that starts ``program`` with its own shared libraries, and with more variables."""
     script.parent.mkdir(exist_ok=True)
-    script.write_text(LAUNCHER.format(libraries=libraries, program=program))
+    variables = {"LD_LIBRARY_PATH": libraries, **more}
+    words = " ".join(f"{name}={value}" for name, value in variables.items())
+    script.write_text(LAUNCHER.format(variables=words, program=program))
     script.chmod(0o755)
 
 
