@@ -3,20 +3,23 @@
 import ast
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dev.progress import say
 
 SLOWEST = 10  # tests that the summary names
+NAMED = 3  # tests that the summary names of those that failed for one reason
+REASON_CHARS = 300
 
 
 @dataclass
 class Outcome:
     """One runner's result. ``problems`` are failures that no single test shows, a sentence each.
 
-    ``times`` are the seconds of each test, with what had to be set up for it.
+    ``failures`` are the tests that failed, each with the first line of the reason. ``times`` are the seconds of each
+    test, with what had to be set up for it.
     """
 
     runner: str
@@ -24,7 +27,7 @@ class Outcome:
     failed: int = 0
     seconds: float = 0.0
     processor_seconds: float = 0.0
-    failures: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
 
@@ -47,9 +50,10 @@ def read(runner: str, junit: Path, exit_code: int) -> Outcome:
     for case in ElementTree.parse(junit).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"
         outcome.times[name] = float(case.get("time") or 0)
-        if case.find("failure") is not None or case.find("error") is not None:
+        reasons = [*case.findall("failure"), *case.findall("error")]
+        if reasons:
             outcome.failed += 1
-            outcome.failures.append(name)
+            outcome.failures[name] = _first_line(reasons[0].get("message") or "")
         elif (skip := case.find("skipped")) is not None:
             skipped.append(f"{name} ({skip.get('message')})")
         else:
@@ -65,6 +69,18 @@ def read(runner: str, junit: Path, exit_code: int) -> Outcome:
     return outcome
 
 
+def _first_line(message: str) -> str:
+    return message.strip().partition("\n")[0][:REASON_CHARS]
+
+
+def _by_reason(failures: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names of the tests that failed for each reason: what breaks a fixture breaks many of them."""
+    found = defaultdict(list)
+    for name, why in failures.items():
+        found[why].append(name)
+    return dict(found)
+
+
 def joined(*parts: Outcome) -> Outcome:
     """One outcome of a runner's several runs; one of them may have had nothing to do."""
     return Outcome(
@@ -73,7 +89,7 @@ def joined(*parts: Outcome) -> Outcome:
         failed=sum(part.failed for part in parts),
         seconds=sum(part.seconds for part in parts),
         processor_seconds=sum(part.processor_seconds for part in parts),
-        failures=[name for part in parts for name in part.failures],
+        failures={name: why for part in parts for name, why in part.failures.items()},
         problems=[problem for part in parts for problem in part.problems],
         times={name: seconds for part in parts for name, seconds in part.times.items()},
     )
@@ -113,8 +129,9 @@ def close(outcomes: list[Outcome]) -> int:
             f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s"
             f" ({outcome.processor_seconds:.0f} s of processor time)"
         )
-        for name in outcome.failures:
-            say(f"  failed: {name}")
+        for why, names in _by_reason(outcome.failures).items():
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            say(f"  failed: {', '.join(names[:NAMED])}{more}: {why}")
         for problem in outcome.problems:
             say(f"  problem: {problem}")
     times = [

@@ -8,12 +8,12 @@ import ast
 from pathlib import Path
 
 import pytest
-from processor_time import seconds
+from processor_time import seconds, slowness
 from worst_texts import PATTERNS
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("services", "tools", "models", "controllers", "runtime")
-MOST = 0.05  # s of the processor for one text: so long may a loop stand still
+MOST = 0.05  # s of a quiet machine's processor for one text: so long may a loop stand still
 GROWTH = 3.0  # times as long for twice the text: a quadratic pattern takes four times
 RUNS = 3
 TRIES = 10  # others use this machine, too
@@ -43,6 +43,7 @@ OURS = {
     "runtime.metrics.exporter.OF_PROCESS": "names of files that processes of ours write",
     "runtime.records.vals._DEFAULT": "contexts of Odoo's window actions",
     "services.records.deny_list": "names of Odoo's models and fields",
+    "models.conversation.saved_prompt": "fixed length",
     "models.assistant.record_access": "code and domains of installed modules; linear",
     "services.sentence": "sentences of ours, and what is stored like one; linear",
 }
@@ -99,7 +100,7 @@ def test_the_table_names_what_is_there():
 
 def is_linear(work, texts, name):
     took = seconds(lambda: work(texts[0]), RUNS)
-    if took > MOST and not name.startswith(IN_PIECES):
+    if not name.startswith(IN_PIECES) and took > MOST and took > MOST * slowness():
         return False
     return took < MEASURABLE or took < GROWTH**2 * seconds(lambda: work(texts[1]), RUNS)
 

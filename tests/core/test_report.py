@@ -31,6 +31,19 @@ def test_a_skipped_test_is_a_failure(tmp_path, capsys):
     assert "1 tests were skipped: a::b (no browser)" in capsys.readouterr().out
 
 
+def test_tests_that_failed_for_one_reason_are_told_once(tmp_path, capsys):
+    failed = (
+        '<testcase classname="a" name="b{}"><error message="no port&#10;at line 1"/></testcase>'
+    )
+    other = '<testcase classname="a" name="c"><failure message="2 != 1"/></testcase>'
+    more = "".join(failed.format(number) for number in range(5)) + other
+    assert report.close([outcome_of(tmp_path, more)]) == 1
+    said = capsys.readouterr().out
+    assert "failed: a::b0, a::b1, a::b2 and 2 more: no port\n" in said
+    assert "failed: a::c: 2 != 1\n" in said
+    assert "2 passed, 6 failed" in said
+
+
 def test_a_runner_that_did_nothing_is_a_failure(tmp_path):
     good = outcome_of(tmp_path)
     assert report.close([good, report.Outcome("e2e")]) == 1

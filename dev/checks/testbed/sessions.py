@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from dev.progress import DevError
@@ -11,7 +12,9 @@ if TYPE_CHECKING:
 
     from dev.servers.mock_llms import MockLlm
 
-SYNC_TRIES = 5  # on a busy machine a server may not answer within the seconds that it has
+SYNC_PATIENCE = (
+    60  # s, on a busy machine a server may not answer in time, and is left alone for a while then
+)
 REQUEST_TIMEOUT = 120  # s, of a busy machine
 
 
@@ -67,11 +70,14 @@ class Sessions:
 
     def sync_tools(self, server: int) -> None:
         """Read the tools of an MCP server now."""
-        for _try in range(SYNC_TRIES):
+        until = time.monotonic() + SYNC_PATIENCE
+        while True:
             answer = self.session("admin").post(f"/api/mcp/servers/{server}/sync")
             if answer.status_code == 200:
                 return
-        raise DevError(f"MCP server {server}: {answer.text}")
+            if time.monotonic() > until:
+                raise DevError(f"MCP server {server}: {answer.text}")
+            time.sleep(0.5)
 
     def api_key(self, login: str) -> str:
         """An API key of this user, for ``Authorization: Bearer``; made once for this server."""
