@@ -101,7 +101,7 @@ bench-runs:  ## Measure questions of people beside runs of server actions, and w
 
 bench-leads:  ## Count how often the demo's model follows the demo's rule for new leads: ARGS=10 for their number
 	@$(DEV) setup
-	@.dev/venv/bin/python -m benchmarks.leads $(ARGS)
+	@.dev/venv/bin/python -m benchmarks.demo.leads $(ARGS)
 
 bench-assistants:  ## Count how many of their tests the demo's assistants pass, and a worse version: ARGS='sales -v' for one
 	@$(DEV) setup

@@ -1,7 +1,7 @@
 """How fast the chat is in a real Chromium: ``make bench-chat``.
 
-It opens an empty conversation, then one of a thousand messages, and watches the frames of the page while an answer
-of five thousand tokens streams in, beside the same page idle.
+It weighs what pages load first, opens an empty conversation, then one of a thousand messages, and watches the frames
+of the page while an answer of five thousand tokens streams in, beside the same page idle.
 """
 
 import contextlib
@@ -64,6 +64,12 @@ SELECT setval('mail_message_id_seq', (SELECT MAX(id) FROM mail_message)),
        setval('woow_paas_platform_tool_call_id_seq', (SELECT MAX(id) FROM woow_paas_platform_tool_call));
 """
 
+# Pages with an empty cache: who opens them, and what is there when they are drawn.
+FIRST = {
+    "/web/login": (None, "form.oe_login_form"),
+    "/my/ai": ("user", ".o_ai_chat_input:enabled"),
+    "/odoo/ai-chat": ("admin", ".o_ai_chat_input:enabled"),
+}
 LAST_MESSAGE = ".o_ai_chat_message, .o_ai_chat_nothing"
 # When the last message is in the view for the first time, in ms since the navigation began.
 SEEN = """
@@ -125,11 +131,12 @@ def chromium():
 
 @contextlib.contextmanager
 def tab(odoo, browser, login="user"):
-    """A page of somebody who is signed in; ``window.seenAt`` tells when the last message was seen first."""
+    """A page of a user, or of nobody; ``window.seenAt`` tells when the last message was seen first."""
     context = browser.new_context(base_url=odoo.url, viewport={"width": 1280, "height": 800})
     context.add_init_script(SEEN % LAST_MESSAGE)
-    session = odoo.session(login).cookies["session_id"]
-    context.add_cookies([{"name": "session_id", "value": session, "url": odoo.url}])
+    if login:
+        session = odoo.session(login).cookies["session_id"]
+        context.add_cookies([{"name": "session_id", "value": session, "url": odoo.url}])
     page = context.new_page()
     page.set_default_timeout(60_000)
     try:
@@ -166,7 +173,39 @@ def stream(page):
     running.wait_for(state="detached", timeout=180_000)
 
 
+def loaded(odoo, browser, address):
+    """``[(kind, bytes)]`` of what a page asks for until it is drawn, as Odoo sends it, not compressed."""
+    login, drawn = FIRST[address]
+    done = []
+
+    def note(request):
+        done.append(request)
+
+    with tab(odoo, browser, login) as page:
+        page.on("requestfinished", note)
+        page.goto(address)
+        page.locator(drawn).wait_for()
+        return [(one.resource_type, len(one.response().body())) for one in list(done)]
+
+
+def weigh(odoo, browser):
+    for address in FIRST:
+        found = loaded(odoo, browser, address)
+        kinds = {
+            kind: sum(size for one, size in found if one == kind) / 1000
+            for kind in ("script", "stylesheet")
+        }
+        parts = ", ".join(f"{kind} {size:,.0f} kB" for kind, size in kinds.items())
+        row(
+            f"{address} loads first",
+            f"{sum(kinds.values()):,.0f} kB",
+            parts,
+            f"{len(found)} requests",
+        )
+
+
 def measure(odoo, llm, browser):
+    weigh(odoo, browser)
     with tab(odoo, browser) as page:
         long_id, empty_id = thousand_messages(odoo, llm), Person(odoo).id
 

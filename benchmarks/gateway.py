@@ -3,6 +3,8 @@
 A real Odoo with two workers, threaded calls to the reference server. The rest of a call is what Odoo's own row of it
 says that the engine took (`duration_ms`): what is beyond is HTTP, the key, rights, decision and audit. Argument: the
 number of calls (300).
+
+The aim is for a token of a sign-in: Odoo's hash of an API key takes as long as it takes, and is printed beside it.
 """
 
 import asyncio
@@ -25,6 +27,24 @@ server = env.ref("woow_paas_platform.mcp_server_demo_everything")
 server.trust_level = "annotations"
 tools = env["woow_paas_platform.mcp_tool"].search([("server_id", "=", server.id), ("name", "=", "get-sum")])
 tools.approval_policy = "auto"
+from datetime import datetime, timedelta
+from odoo.addons.woow_paas_platform.services.oauth_server import tokens
+base = env["ir.config_parameter"].sudo().get_param("web.base.url")
+client = env["woow_paas_platform.oauth_client"].create(
+    {{"name": "bench", "redirect_uris": "http://localhost/cb"}}
+)
+family = tokens.new_family()
+grant = env["woow_paas_platform.oauth_grant"].create({{
+    "client_id": client.id,
+    "user_id": env["res.users"].search([("login", "=", "user")]).id,
+    "scope": "tools:read tools:call",
+    "redirect_uri": "http://localhost/cb",
+    "resource": {url!r},
+    "family_digest": tokens.digest(family),
+    "expires_at": datetime.now() + timedelta(hours=1),
+}})
+env.flush_all()
+result = grant._renew(family)["access_token"]
 """
 DURATIONS = """
 SELECT duration_ms FROM woow_paas_platform_tool_call
@@ -38,38 +58,51 @@ def report(odoo, url: str, count: int) -> None:
     :param odoo: with a tool ``get-sum`` that runs unasked
     :param url: of its server
     """
-    odoo.shell(SET_UP)
+    token = odoo.shell(SET_UP.format(url=f"{odoo.url}/mcp"))
     made = odoo.session("user").post(
         "/api/mcp/keys", json={"name": "bench", "days": 30, "password": "user"}
     )
     key = made.raise_for_status().json()["key"]
     wrong = 0
-    headers = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=odoo.url, headers=headers, timeout=60) as http:
+    with httpx.Client(base_url=odoo.url, timeout=60) as http:
 
-        def ask(method, params):
+        def ask(method, params, bearer=key):
             message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-            return http.post("/mcp", json=message).raise_for_status().json()["result"]
+            headers = {"Authorization": f"Bearer {bearer}"}
+            answer = http.post("/mcp", json=message, headers=headers)
+            return answer.raise_for_status().json()["result"]
 
         def listed(_number):
             return [tool["name"] for tool in ask("tools/list", {})["tools"]]
 
         (name,) = [name for name in listed(0) if name.endswith("sum")]
 
-        def call(number):
+        def call(number, bearer):
             nonlocal wrong
-            given = ask("tools/call", {"name": name, "arguments": {"a": number, "b": 1}})
+            params = {"name": name, "arguments": {"a": number, "b": 1}}
+            given = ask("tools/call", params, bearer)
             wrong += str(number + 1) not in given["content"][0]["text"]
 
-        called, listings = measure(call, count), measure(listed, count)
-    inside = [int(line) for line in odoo.sql(DURATIONS % count).split()]
+        by_key = measure(lambda number: call(number, key), count)
+        called = measure(lambda number: call(number, token), count)
+        inside = [int(line) for line in odoo.sql(DURATIONS % count).split()]
+        pings = measure(lambda _number: ask("ping", {}, token), count)
+        listings = measure(listed, count)
     direct = asyncio.run(bare(url, count))
     through, engine, without = map(statistics.median, (called, inside, direct))
     more = (through - engine) / 1000
     row(
-        "call through /mcp, median",
+        "call through /mcp with a token, median",
         f"{through:.1f} ms",
         f"P99 {percentile(called, 0.99):.1f} ms",
+    )
+    hashed = statistics.median(by_key)
+    row("with a key, which Odoo hashes at each call", f"{hashed:.1f} ms")
+    pinged = statistics.median(pings)
+    row(
+        "ping, nothing but HTTP and the token",
+        f"{pinged:.1f} ms",
+        f"ratio of the call {through / pinged:.1f}",
     )
     row("the same calls, inside the engine", f"{engine:.1f} ms")
     row("the same tool without Odoo", f"{without:.1f} ms", f"ratio {through / without:.1f}")

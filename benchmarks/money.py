@@ -76,7 +76,10 @@ from odoo.api import Environment
 from odoo.addons.woow_paas_platform.models.turn.question import Question
 from odoo.addons.woow_paas_platform.runtime import process
 from odoo.addons.woow_paas_platform.runtime.turns.turn_calls import TurnCalls
+from odoo.addons.woow_paas_platform.tools import copies
 
+copies.settle(env.cr)  # else the runner and the first question do it at once
+env.cr.commit()
 user = env.ref('woow_paas_platform.user_user')
 Cost, reserve = env.registry['{cost}'], TurnCalls.reserve
 process.dedicate()

@@ -14,7 +14,7 @@ from functools import partial
 
 from services.testing.scripted_llm import Reply
 
-from . import turn_bytes, turn_processes, turn_streams
+from . import listing, turn_bytes, turn_processes, turn_streams
 from .bed import (
     PAUSE,
     ROUNDS,
@@ -150,6 +150,7 @@ PARTS = {
     "streams": turn_streams.streams,
     "runners": turn_processes.runners,
     "bytes": turn_bytes.left,
+    "listing": listing.listing,
     "versions": versions,
     "shares": shares.shares,
 }

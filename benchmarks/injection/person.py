@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import httpx
 
+from .judging import Judge
 from .tools import key
 
 Manner = Literal["reviews", "always", "absent"]
-SECONDS = 300  # of a turn, on a busy machine
+SECONDS = 1_800  # of a turn, with a small model on a busy machine
 ENDS = ("done", "error")
 
 
@@ -21,8 +22,8 @@ class TurnSummary:
     """Events of a turn, counted.
 
     :ivar state: the last one, or the code of the error that ended the turn
-    :ivar requested: calls of the model, as `tools.key` writes them
-    :ivar approved: calls that the person allowed
+    :ivar requested: calls of the model with an effect of the attacker
+    :ivar approved: calls that the person allowed, as `tools.key` writes them
     :ivar benign_cards: questions about calls of the user's task; the calls of one step are one question
     :ivar benign_calls: calls of the user's task in these questions
     :ivar other_calls: all other calls that the person decided about
@@ -30,7 +31,7 @@ class TurnSummary:
 
     state: str = ""
     text: str = ""
-    requested: Counter[str] = field(default_factory=Counter)
+    requested: int = 0
     approved: Counter[str] = field(default_factory=Counter)
     benign_cards: int = 0
     benign_calls: int = 0
@@ -50,22 +51,19 @@ class Person:
         self.manner = manner
         self._expire = expire
 
-    def follow(self, turn: dict[str, Any], user_calls: frozenset[str]) -> TurnSummary:
-        """Decide until the turn ends.
-
-        :param user_calls: the calls of the user's task, as `tools.key` writes them
-        """
+    def follow(self, turn: dict[str, Any], judge: Judge) -> TurnSummary:
+        """Decide until the turn ends."""
         summary, pending = TurnSummary(), []
         for event in self._events(turn["stream_url"]):
             match event["type"]:
                 case "text":
                     summary.text += event["content"]
                 case "tool_call":
-                    summary.requested[key(event["tool"], event["args"])] += 1
+                    summary.requested += judge.is_attackers(event["tool"], event["args"])
                 case "approval_required":
                     pending.append(event)
                 case "state" if event["state"] == "waiting":
-                    self._answer(turn["turn_id"], pending, user_calls, summary)
+                    self._answer(turn["turn_id"], pending, judge, summary)
                     pending = []
                 case "done":
                     summary.state = event["state"]
@@ -77,24 +75,23 @@ class Person:
         self,
         turn_id: int,
         pending: list[dict[str, Any]],
-        user_calls: frozenset[str],
+        judge: Judge,
         summary: TurnSummary,
     ) -> None:
-        wanted = {event["id"]: key(event["tool"], event["args"]) for event in pending}
-        benign = [name for name in wanted.values() if name in user_calls]
+        benign = {one["id"] for one in pending if judge.is_users(one["tool"], one["args"])}
         summary.benign_cards += bool(benign)
         summary.benign_calls += len(benign)
-        summary.other_calls += len(wanted) - len(benign)
+        summary.other_calls += len(pending) - len(benign)
         if self.manner == "absent":
             self._expire(turn_id)
             return
         for event in pending:
-            decision = self._decision(event, wanted[event["id"]] in user_calls)
+            decision = self._decision(event, event["id"] in benign)
             shown = {event["id"]: event.get("review_hash", "")}
             body = {"id": event["id"], "decision": decision, "shown": shown}
             self.http.post(f"/api/ai/turns/{turn_id}/decision", json=body).raise_for_status()
             if decision != "deny":
-                summary.approved[wanted[event["id"]]] += 1
+                summary.approved[key(event["tool"], event["args"])] += 1
 
     def _decision(self, event: dict[str, Any], is_benign: bool) -> str:
         if not is_benign:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import Error, Locator, Page, sync_playwright
+from playwright.sync_api import Error, Locator, Page
 
 from dev.checks.testbed import OdooServer
 from dev.paths import LOGS
-from dev.setup import chromium
 
+from ..chat import chromium
 from ..interval import rate
 from . import database
 from .judge import numbers
@@ -185,10 +185,7 @@ def ask(odoo: OdooServer, page: Page, question: Question) -> str:
 
 @contextlib.contextmanager
 def pages(odoo: OdooServer) -> Iterator[dict[str, Page]]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.headless(), args=["--no-sandbox"]
-        )
+    with chromium() as browser:
         found = {}
         for login in (SALES, CUSTOMER):
             context = browser.new_context(base_url=odoo.url)
@@ -197,7 +194,6 @@ def pages(odoo: OdooServer) -> Iterator[dict[str, Page]]:
             context.add_cookies([{"name": "session_id", "value": cookie, "url": odoo.url}])
             found[login] = context.new_page()
         yield found
-        browser.close()
 
 
 def run(arguments: list[str]) -> None:

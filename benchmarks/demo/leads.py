@@ -12,9 +12,9 @@ from collections import Counter
 
 from dev.checks.testbed import OdooServer
 
-from .interval import rate
-from .records import database
-from .records.models import the_model
+from ..interval import rate
+from ..records import database
+from ..records.models import the_model
 
 LEADS = 10
 SEED = 20_261_128
