@@ -2,6 +2,7 @@ from odoo import http
 from odoo.http import request
 
 from ..runtime.web.api_error import ApiError
+from . import gateway
 from .chat import READ, ROUTE, turn_or_404, visible_or_404
 from .dispatcher import body, check_is_signed_in, query_int
 
@@ -78,6 +79,8 @@ class DecisionController(http.Controller):
         if not call:
             raise ApiError.not_found(request.env._("This call does not exist."))
         call._decide_for_client(**values)
+        # sudo: tool_call - the caller's own, of which people do not read what is kept for the client
+        gateway.begin_approved(call.sudo())
         return request.make_response("", status=204)
 
     # ------------------------------------------------------------ grants

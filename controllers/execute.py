@@ -1,5 +1,6 @@
 """Direct tool calls by programs (document 001, which names paths and fields)."""
 
+import functools
 import uuid
 from dataclasses import replace
 
@@ -214,6 +215,11 @@ class RequestedCall:
         call = ToolCall(id=_new_id(), alias=spec.name, round=0, tool=spec, arguments=self.arguments)
         self.direct = direct_call.Direct(call, 0.0, self.values)
 
+    @functools.cached_property
+    def decided(self):
+        """`_direct_call_refusal` of the tool: the transaction sees the same facts to its end."""
+        return self.tool._direct_call_refusal(self.arguments)
+
     def wrong_arguments(self):
         """An error if the tool does not take the arguments; the audit row of the refusal is written."""
         schema = self.direct.call.tool.input_schema
@@ -229,7 +235,10 @@ class RequestedCall:
         """
         if wrong := self.wrong_arguments():
             return wrong
-        if refusal := self.tool._direct_call_refusal(self.arguments, is_confirmed=is_confirmed):
+        refusal = self.decided
+        if is_confirmed:
+            refusal = self.tool._direct_call_refusal(self.arguments, is_confirmed=True)
+        if refusal:
             code, reason = refusal
             if ask and code == APPROVAL_REQUIRED:
                 return ask()

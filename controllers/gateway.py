@@ -10,7 +10,7 @@ from odoo.exceptions import AccessError
 from odoo.http import Response, request
 from odoo.tools import config
 
-from ..models.approval.callable_mixin import APPROVAL_REQUIRED
+from ..models.approval.callable_mixin import APPROVAL_REQUIRED, DENIED
 from ..models.assistant.gateway import READING
 from ..runtime import process
 from ..runtime.web import (
@@ -125,8 +125,9 @@ def _resumed(call_id, gateway):
             raise ApiError.busy(env._("Too many streams are open. Try again in a moment."))
         lifetime = client_listen.LIFETIME
     found = client_tasks.replay(request.db, env.uid, env.lang, call_id, lifetime)
-    body = client_listen.counted(request.db, env.uid, found) if lifetime else found
-    return Response(body, headers=STREAM, direct_passthrough=True)
+    if lifetime:
+        found = client_listen.counted(request.db, env.uid, request.woow_credential, found)
+    return Response(found, headers=STREAM, direct_passthrough=True)
 
 
 def _gateway_or_404(code):
@@ -154,8 +155,26 @@ def _listening(subscription, gateway):
         return _response(server.Reply(error.status, error.answer(subscription.id)))
     if client_listen.is_full(request.db, request.env.uid):
         raise ApiError.busy(request.env._("Too many streams are open. Try again in a moment."))
-    body = client_listen.listen(request.db, _reader(gateway), subscription)
+    tasks = None
+    if subscription.task_ids:
+        tasks = _tasks(gateway)
+        known = [task.id for task in tasks(subscription.task_ids, request.env)]
+        subscription = replace(subscription, task_ids=tuple(known))
+    shown = request.woow_credential
+    body = client_listen.listen(request.db, _reader(gateway), shown, subscription, tasks)
     return Response(body, headers=STREAM, direct_passthrough=True)
+
+
+def _tasks(gateway):
+    """Function that reads those of some tasks which are the client's, each time anew."""
+    uid, lang, gateway_id, client = request.env.uid, request.env.lang, gateway.id, _client_name()
+
+    def read(task_ids, env):
+        calls = env(user=uid, context={"lang": lang})[CALL]
+        rows = [calls._task_of_client(task_id, client) for task_id in task_ids]
+        return [row._as_task() for row in rows if row and row.gateway_id.id == gateway_id]
+
+    return read
 
 
 class _Host(ClientReads):
@@ -199,7 +218,10 @@ class _Host(ClientReads):
             elif is_own and (assistant := self._assistants.get(name)):
                 return self._asking(requested, assistant)
             else:
-                requested.take(self._tool(name), name)
+                requested.tool = self._tool(name)
+                if self._is_hidden(requested):
+                    raise UnknownTool
+                requested.take(requested.tool, name)
                 check(requested.direct.call.tool.input_schema)
                 process.runner()
                 instead = self._decide(requested, answer)
@@ -310,6 +332,17 @@ class _Host(ClientReads):
         requested.go_on(row)
         return None
 
+    def keep_log_level(self, session, level):
+        self._sessions._set_log_level(session, level)
+
+    def log_level(self, session):
+        return self._sessions._log_level(session)
+
+    @property
+    def _sessions(self):
+        # sudo: client_session - nobody reads them; both methods keep to the current user's
+        return self.env["woow_paas_platform.client_session"].sudo()
+
     # ------------------------------------------------------------ tasks
 
     def answer(self, key, result):
@@ -324,9 +357,13 @@ class _Host(ClientReads):
 
     def task(self, task_id):
         row = self._task_row(task_id)
+        self.begin_approved(row)
+        return row._as_task()
+
+    def begin_approved(self, row):
+        """Begin the call of a task that its user has allowed, unless it was begun before."""
         if row.approval == "approved" and not row.started_at and not row.outcome:
             self._go_on(row, None)
-        return row._as_task()
 
     def update_task(self, task_id, responses):
         row = self._task_row(task_id)
@@ -347,7 +384,7 @@ class _Host(ClientReads):
     def _go_on(self, row, resume):
         """Begin the call of a task, or what is left of it, unless it may not be made any more."""
         tool = row.tool_id.with_env(self.env)
-        alias = next((alias for alias, known in self._by_alias.items() if known == tool), "")
+        alias = self._aliases(tool.server_id).get(tool, "")
         requested = RequestedCall(alias, row.arguments or {}, self._columns())
         try:
             check_mcp_is_on()
@@ -385,15 +422,26 @@ class _Host(ClientReads):
         return {"client_name": _client_name(), "gateway_id": self.gateway.id}
 
     def _tool(self, alias):
-        tool = self._by_alias.get(alias)
-        if not tool or tool._never_run_for_caller():
+        known = self.env[
+            "woow_paas_platform.mcp_server"
+        ].sudo()  # sudo: mcp_server - as those of `_called`
+        near = known.union(
+            *(one for one, name in self._called.items() if names.may_be_of(alias, name))
+        )
+        tool = next((one for one, name in self._aliases(near).items() if name == alias), None)
+        if not tool:
             raise UnknownTool
-        return tool
+        return tool.with_prefetch()  # of the others nothing more is read
 
-    @functools.cached_property
-    def _by_alias(self):
-        """Tools before those are left out that never run, which is looked up for the one that is called."""
-        return {alias: tool for tool, alias in self.gateway._tools()._aliases(self._called).items()}
+    def _is_hidden(self, requested):
+        """True for a tool that never runs: each call of it is denied, so it is looked up only where this one is."""
+        is_denied = requested.decided and requested.decided[0] == DENIED
+        return bool(is_denied and requested.tool._never_run_for_caller())
+
+    def _aliases(self, servers):
+        """``{tool: alias}`` of these servers, before those are left out that never run, which is looked up for the one
+        that is called."""
+        return self.gateway._tools(servers)._aliases(self._called)
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,6 +531,24 @@ def _failed(error):
 
 def _client_name():
     return getattr(request, "woow_client", False)
+
+
+def begin_approved(row):
+    """Begin the call of a client's task that the current user has just allowed; without a task the client calls again.
+
+    :param row: with sudo, the user's own
+    """
+    if not row.task or row.approval != "approved":
+        return
+    env, companies = request.env, row.task.get("companies")  # of what the client may do
+    if companies:
+        if not {*companies} <= {*env.user.company_ids.ids}:  # then its client's token has ended
+            return
+        env = env(context={**env.context, "allowed_company_ids": companies})
+    gateway = row.gateway_id.with_env(env(su=True))
+    if gateway - env[GATEWAY]._of_caller():  # its client finds no task there either
+        return
+    _Host(env, gateway, oauth.SCOPES).begin_approved(row.with_env(env(su=True)))
 
 
 def _response(reply):

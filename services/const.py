@@ -18,6 +18,7 @@ DEFINITION_TOKENS = (
 MAX_DEFINITION = (
     128 * 1024
 )  # bytes of one tool's definition, about; the largest that is known has 87 kB
+SHORTEST_SECRET = 8  # characters of a secret; a shorter value may be part of any word
 WIRE_CAP = 8 * 1024 * 1024  # bytes of one MCP response
 LLM_RESULT_CAP = 24_000  # characters of one tool result that the LLM reads
 UI_RESULT_CAP = 256 * 1024  # characters of one tool result that is stored and shown

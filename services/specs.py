@@ -139,6 +139,13 @@ class ServerSpec:
         return headers
 
     @property
+    def blotted(self) -> tuple[str, ...]:
+        """Values that nobody reads in what the server logs: of its program, and of what it is sent."""
+        sent = {word for value in (self.api_key, *self.headers.values()) for word in value.split()}
+        known = {word for word in sent if len(word) >= const.SHORTEST_SECRET}
+        return tuple(sorted(known.union(self.secrets), key=len, reverse=True))
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever address or credential changes, reveals neither, and is of one server of one database."""
         raw = json.dumps(

@@ -9,6 +9,7 @@ from odoo import fields
 from odoo.tests import BaseCase, tagged
 
 from ..controllers import execute
+from ..models.base import client_session
 from ..models.turn import tool_call
 from ..runtime.web import client_stream, client_tasks, slots
 from ..services import const, jsonrpc
@@ -126,6 +127,23 @@ class TestGateway(GatewayCase):
         status, said = self._rpc(self.key, "tools/call", by_name)
         self.assertEqual((status, said["error"]["code"]), (200, jsonrpc.INVALID_PARAMS))
         self.assertEqual(self._rows().tool_id, self.forecast)
+
+    def test_signs_that_no_database_takes_are_left_out(self):
+        self._served()
+        for name in ("\ud800", "weather__\0none"):
+            status, said = self._rpc(self.key, "tools/call", {"name": name, "arguments": {}})
+            self.assertEqual((status, said["error"]["code"]), (200, jsonrpc.INVALID_PARAMS))
+        status, said = self._rpc(self.key, "resources/read", {"uri": "\ud800"})
+        self.assertEqual((status, "error" in said), (200, True), said)
+        status, said = self._modern("tools/call", {**TAIPEI, "requestState": "a\0\ud800"})
+        self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+        said = self._call(
+            "POST",
+            "/mcp",
+            {"jsonrpc": "2.0", "id": "a\ud800", "method": "ping"},
+            {"Authorization": f"Bearer {self.key}"},
+        )
+        self.assertEqual((said[0], said[1]["id"]), (200, "a"))
 
     def test_everybody_has_the_tools_of_their_own_chats(self):
         for user, flows in ((self.guest, True), (self.stranger, False), (self.internal, False)):
@@ -529,6 +547,13 @@ class TestClientKeys(GatewayCase):
         self.assertEqual(self._call("POST", KEYS, sent, headers)[0], 403)
 
 
+async def _logs(call):
+    for level in ("debug", "error"):
+        params = {"level": level, "logger": "store", "data": "The disk is full."}
+        await call.send({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+    return text("Sunny.")
+
+
 async def _stepwise(call):
     return await TOOLS["progress"][0](call)
 
@@ -537,7 +562,7 @@ async def _stepwise(call):
 class TestStreams(GatewayCase):
     """Calls whose client takes a stream."""
 
-    def _streamed(self, params=TAIPEI, token=None):
+    def _streamed(self, params=TAIPEI, token=None, headers=()):
         """:return: the kind of the answer and its messages"""
         meta = {"_meta": {"progressToken": token}} if token is not None else {}
         message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {**params, **meta}}
@@ -547,6 +572,7 @@ class TestStreams(GatewayCase):
             headers={
                 "Authorization": f"Bearer {self.key}",
                 "Accept": "application/json, text/event-stream",
+                **dict(headers),
             },
             timeout=60,
         )
@@ -574,6 +600,32 @@ class TestStreams(GatewayCase):
         kind, said = self._streamed()
         self.assertEqual((kind, len(said)), ("application/json", 1), "nobody asked for progress")
         self.assertEqual(self._rows().mapped("outcome"), ["ok", "ok"])
+
+    def test_log_messages_come_from_the_level_on_that_the_client_has_set(self):
+        fake = self._served()
+        fake.stream = True
+        fake.tools["forecast"] = (_logs, json.loads(SCHEMA))
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        headers = {"Authorization": f"Bearer {self.key}"}
+        begun = self.opener.post(f"{self.base_url()}/mcp", json=message, headers=headers)
+        self.assertEqual(begun.json()["result"]["capabilities"]["logging"], {})
+        session = {"Mcp-Session-Id": begun.headers["Mcp-Session-Id"]}
+        self.assertEqual(self._streamed(headers=session)[0], "application/json")
+        for level, known in (("error", ["error"]), ("debug", ["debug", "error"])):
+            status, said = self._rpc(self.key, "logging/setLevel", {"level": level}, **session)
+            self.assertEqual((status, said["result"]), (200, {}))
+            kind, (*told, result) = self._streamed(headers=session)
+            self.assertEqual((kind, result["result"]["isError"]), ("text/event-stream", False))
+            self.assertEqual([one["params"]["level"] for one in told], known)
+            self.assertEqual({one["params"]["logger"] for one in told}, {"weather/store"})
+        self.assertEqual(self._streamed()[0], "application/json", "another session has no level")
+        self.patch(client_session, "MAX_OF_PERSON", 1)
+        another = self.opener.post(f"{self.base_url()}/mcp", json=message, headers=headers)
+        other = {"Mcp-Session-Id": another.headers["Mcp-Session-Id"]}
+        self._rpc(self.key, "logging/setLevel", {"level": "info"}, **other)
+        kept = self.env["woow_paas_platform.client_session"].sudo().search([])
+        self.assertEqual(kept.mapped("log_level"), ["info"])
 
     def test_a_long_call_becomes_a_stream(self):
         fake = self._served()
@@ -787,6 +839,30 @@ class TestTasks(AskingCase):
         found = self._task()
         self.assertEqual((found["status"], found["error"]["data"]), ("failed", {"code": "unknown"}))
 
+    def test_a_task_without_a_sign_of_life_is_failed_soon(self):
+        self._made(TAKES)
+        row = self._rows().sudo()
+        changed = self._task()["lastUpdatedAt"]
+        for minutes, status in ((2, "working"), (4, "failed")):
+            self.assertTrue(row._keep_alive())
+            self.assertEqual(self._task()["lastUpdatedAt"], changed)
+            self.env.cr.execute(
+                """
+                UPDATE woow_paas_platform_tool_call
+                   SET write_date = write_date - interval '20 minutes',
+                       task = jsonb_set(task, '{alive}', to_jsonb(extract(epoch FROM now()) - %s))
+                 WHERE id = %s RETURNING write_date
+                """,
+                [minutes * 60, row.id],
+            )
+            self.env.invalidate_all()
+            row._close_lost_direct_calls()
+            found = self._task()
+            self.assertEqual(found["status"], status)
+            changed = found["lastUpdatedAt"]
+        self.assertEqual(found["error"]["data"], {"code": "unknown"})
+        self.assertFalse(row._keep_alive())
+
     def test_a_task_is_cancelled_once(self):
         self._made(TAKES)
         for _ in range(2):
@@ -869,6 +945,26 @@ class TestTasks(AskingCase):
             self.assertEqual(self._task()["status"], "working")
         self.assertEqual(len(self.begun), 1, "it is begun once")
         self.assertEqual(len(self._rows()), 1)
+
+    def test_the_decision_begins_the_call(self):
+        self.forecast.approval_policy = "ask"
+        own, other = self.member.company_ids, self.env["res.company"].create({"name": "Elsewhere"})
+        self.env.flush_all()
+        for city, companies, begun in (
+            ("Rome", [], 1),
+            ("Bonn", own.ids, 2),
+            ("Oslo", other.ids, 2),
+        ):
+            self._made(TAKES, arguments={"city": city})
+            row = self._rows()[-1].sudo()
+            row.task = {**row.task, "companies": companies}
+            self.env.flush_all()
+            self._sign_in(self.member)
+            path = f"/api/mcp/calls/{row.call_id}/decision"
+            self.assertEqual(self._call("POST", path, {"decision": "approve_once"})[0], 204)
+            self.logout()
+            self.assertEqual(len(self.begun), begun, city)
+        self.assertFalse(row.started_at)
 
     def test_what_is_not_allowed_is_not_made(self):
         self.forecast.approval_policy = "ask"

@@ -5,14 +5,18 @@ import hashlib
 import ipaddress
 import json
 import re
+import secrets
 import ssl
 import tempfile
 import threading
+from dataclasses import replace
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import jwt
 import lxml.html
 import requests.auth
 from cryptography import x509
@@ -21,10 +25,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from odoo import fields
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
+from odoo.tools import mute_logger
 
 from ..models.base import oauth_client, oauth_grant
 from ..services.net import transport
-from ..services.oauth_server import client_document, const
+from ..services.oauth_server import client_document, const, id_jag
+from ..tools import settings
 from .test_gateway import TAIPEI, GatewayCase
 
 CLIENT = "woow_paas_platform.oauth_client"
@@ -161,11 +167,11 @@ class OauthCase(GatewayCase):
         self.assertEqual(told.pop("state"), "s&1")
         return told
 
-    def _exchange(self, **more):
+    def _exchange(self, headers=None, **more):
         """:return: status and JSON of the token endpoint"""
         sent = {"client_id": self.client_id, "resource": f"{self.base_url()}/mcp", **more}
         sent = {name: value for name, value in sent.items() if value is not None}
-        answer = self._send("POST", TOKEN, data=sent)
+        answer = self._send("POST", TOKEN, data=sent, headers=headers)
         self.assertEqual(answer.headers["Cache-Control"], "no-store")
         return answer.status_code, answer.json()
 
@@ -305,6 +311,7 @@ class TestOauthServer(OauthCase):
             {"redirect_uri": "http://127.0.0.1:33418/other"},
             {"redirect_uri": None},
             {"client_id": "unknown"},
+            {"client_id": "a\0b"},
             {"client_id": None},
         ):
             for method, sent in (("GET", "params"), ("POST", "data")):
@@ -751,3 +758,152 @@ class TestOauthServer(OauthCase):
         twice = [("grant_type", "authorization_code"), ("code", "a"), ("code", "b")]
         answer = self._send("POST", TOKEN, data=twice)
         self.assertEqual(answer.json()["error"], "invalid_request")
+
+
+IDP = "https://idp.example.com"
+
+
+@tagged("post_install", "-at_install")
+class TestAssertions(OauthCase):
+    """The identity provider of a company signs its people in, without a page (ID-JAG)."""
+
+    def setUp(self):
+        super().setUp()
+        self.idp_key = ec.generate_private_key(ec.SECP256R1())
+        public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(self.idp_key.public_key()))
+        self.keys = Path(self.enterContext(tempfile.TemporaryDirectory())) / "keys.json"
+        self.keys.write_text(json.dumps({"keys": [{**public, "kid": "one"}]}))
+        values = {"name": "Company", "redirect_uris": CALLBACK}
+        client = self.env[CLIENT].with_user(self.admin).create(values)
+        self.secret = client.action_new_secret()["params"]["message"].split()[-1]
+        self.client_id = client.client_id
+        self.client = client
+        self.member.email = "ann@idp.example.com"
+        self.env.flush_all()
+
+    def _set_up(self, **more):
+        given = {"id_jag_issuer": IDP, "id_jag_keys": str(self.keys), **more}
+        options = replace(settings.get(), **given)
+        self.enterContext(patch.object(settings, "get", lambda: options))
+
+    def _assertion(self, **more):
+        now = int(datetime.now().timestamp())
+        claims = {
+            "iss": IDP,
+            "sub": "u1",
+            "email": "Ann@idp.example.com",
+            "aud": f"{self.base_url()}/woow/oauth",
+            "client_id": self.client_id,
+            "jti": secrets.token_hex(8),
+            "iat": now,
+            "exp": now + 300,
+            "scope": "tools:read tools:call",
+            **more,
+        }
+        header = {"typ": id_jag.TYPE, "kid": "one"}
+        return jwt.encode(claims, self.idp_key, "ES256", headers=header)
+
+    def _shown(self, assertion=None, **more):
+        sent = {"client_secret": self.secret, "assertion": assertion or self._assertion(), **more}
+        return self._exchange(grant_type=id_jag.GRANT_TYPE, **sent)
+
+    def test_off_unless_it_is_set_up(self):
+        self.assertEqual(self._shown()[1]["error"], "unsupported_grant_type")
+        self.assertNotIn("authorization_grant_profiles_supported", self._send("GET", SERVER).json())
+        self._set_up()
+        described = self._send("GET", SERVER).json()
+        self.assertIn(id_jag.PROFILE, described["authorization_grant_profiles_supported"])
+        with mute_logger(
+            "odoo.addons.woow_paas_platform.controllers.oauth_server.identity_provider"
+        ):
+            for wrong in ("", "[]", "{}", "x" * (id_jag.MAX_KEYS + 1)):
+                self.keys.write_text(wrong)
+                self.assertEqual(self._shown()[1]["error"], "unsupported_grant_type")
+            self.keys.unlink()
+            self.assertEqual(self._shown()[1]["error"], "unsupported_grant_type")
+
+    def test_a_person_is_signed_in_without_a_page(self):
+        self._served()
+        self._set_up()
+        assertion = self._assertion()
+        status, told = self._shown(assertion)
+        self.assertEqual((status, told["scope"]), (200, "tools:read tools:call"))
+        self.assertNotIn("refresh_token", told)
+        self.assertTrue(self._opens(told["access_token"]))
+        self.assertIn(TAIPEI["name"], self._names(told["access_token"]))
+        again = self._shown(assertion)
+        self.assertEqual((again[0], again[1]["error"]), (400, "invalid_grant"))
+        second = self._shown(scope="tools:read")[1]
+        self.assertEqual(second["scope"], "tools:read")
+        self.assertFalse(self._opens(told["access_token"]), "the newer token has replaced it")
+        grant = self._grants()
+        self.assertEqual((len(grant), grant.redirect_uri), (1, IDP))
+        self.assertEqual(grant._data()[0]["place"], "idp.example.com")
+        refreshed = self._refresh(second["access_token"], client_secret=self.secret)
+        self.assertEqual(refreshed[1]["error"], "invalid_grant")
+        self.member.active = False
+        self.env.flush_all()
+        self.assertFalse(self._opens(second["access_token"]))
+        self.assertEqual(self._shown()[1]["error"], "invalid_grant")
+
+    def test_who_gets_nothing(self):
+        self._set_up()
+        public = self.env.ref("base.public_user")
+        public.email = "public@idp.example.com"
+        self.env.flush_all()
+        other = self._registered()["client_id"]
+        base = self.base_url()
+        for error, shown in (
+            ("invalid_client", {"client_secret": "wrong"}),
+            ("unauthorized_client", {"client_id": other, "client_secret": None}),
+            ("invalid_grant", {"assertion": self._assertion(email="nobody@idp.example.com")}),
+            ("invalid_grant", {"assertion": self._assertion(email="public@idp.example.com")}),
+            ("invalid_grant", {"assertion": self._assertion(client_id=other)}),
+            ("invalid_scope", {"scope": "tools:read records:write"}),
+            ("invalid_target", {"assertion": self._assertion(resource="https://other/mcp")}),
+            ("invalid_target", {"assertion": self._assertion(resource=f"{base}/mcp/none")}),
+            ("invalid_target", {"resource": f"{base}/mcp/none"}),
+        ):
+            said = self._shown(**shown)
+            self.assertEqual(said[1].get("error"), error, shown)
+        self.patch(oauth_grant, "MAX_OF_PERSON", 0)
+        self.assertEqual(self._shown()[1]["error"], "invalid_grant")
+        self.assertFalse(self._grants())
+
+    def test_an_assertion_for_another_server_does_not_count_by_naming_it_as_the_host(self):
+        self._set_up()
+        there = {"Host": "other.example.com"}
+        for audience in ("http://other.example.com", "https://other.example.com"):
+            assertion = self._assertion(aud=f"{audience}/woow/oauth")
+            said = self._shown(assertion, headers=there, resource=None)[1]
+            self.assertEqual(said.get("error"), "invalid_grant")
+        self.assertFalse(self._grants())
+        described = self._send("GET", SERVER, headers=there).json()
+        self.assertEqual(described["issuer"], "http://other.example.com/woow/oauth")
+        self.assertNotIn(id_jag.PROFILE, str(described))
+        self.assertEqual(self._shown(headers=there, resource=None)[0], 200)
+        self.assertEqual(self._grants().resource, f"{self.base_url()}/mcp")
+
+    def test_the_claim_is_the_operators_choice(self):
+        self._set_up(id_jag_claim="sub")
+        self.assertEqual(self._shown()[1]["error"], "invalid_grant")
+        self.assertEqual(self._shown(self._assertion(sub=self.member.login))[0], 200)
+        self.assertEqual(len(self._grants()), 1)
+
+    def test_a_login_counts_before_an_address_that_another_user_chose(self):
+        self._set_up()
+        self.member.login = "ann@idp.example.com"
+        self.admin.email = "ann@idp.example.com"
+        self.env.flush_all()
+        self.assertEqual(self._shown(self._assertion(email="ann@idp.example.com"))[0], 200)
+        self.assertEqual(self._grants().user_id, self.member)
+
+    def test_used_assertions_are_forgotten_after_their_time(self):
+        self._set_up()
+        self.assertEqual(self._shown()[0], 200)
+        used = self.env["woow_paas_platform.oauth_assertion"].search([])
+        used._gc_over()
+        self.assertEqual(len(used.exists()), 1)
+        used.expires_at = fields.Datetime.now() - timedelta(seconds=1)
+        used._gc_over()
+        self.assertFalse(used.exists())

@@ -75,6 +75,8 @@ RIGHTS = {
     "gateway": (ADMIN, ADMIN, ADMIN, ADMIN),
     "oauth_client": (ADMIN, ADMIN, ADMIN, ADMIN),
     "oauth_grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
+    "client_session": (NOBODY, NOBODY, NOBODY, NOBODY),
+    "oauth_assertion": (NOBODY, NOBODY, NOBODY, NOBODY),
     "sign_in_request": (NOBODY, NOBODY, NOBODY, NOBODY),
     "credential": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "conversation": (OWN, NOBODY, NOBODY, NOBODY),
@@ -257,6 +259,10 @@ class TestPermissionsOnRecords(People, AiCase):
             ),
             "price": cls._make("price", model="acme"),
             "cost": cls._make(
+            "oauth_assertion": cls._make(
+                "oauth_assertion", digest="x", expires_at=fields.Datetime.now()
+            ),
+            "client_session": cls._make("client_session", user_id=cls.member.id, key="x"),
                 "cost",
                 key="c",
                 date=fields.Datetime.now(),

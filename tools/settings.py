@@ -138,6 +138,9 @@ class Settings:
     metrics_port: int = _key(_number(0, 65_535), 0)  # of a runner
     metrics_tenants: bool = _key(_switch, False)  # measures name the database
     mail_authserv_id: str = _key(str, "")  # of the mail server whose word on senders counts
+    id_jag_issuer: str = _key(str, "")  # of the identity provider whose assertions count
+    id_jag_keys: str = _key(str, "")  # file with its public keys
+    id_jag_claim: str = _key(str, "email")  # that names the user
     traces: str = _key(str, "")  # address of the collector
     traces_tenants: bool = _key(_switch, False)  # traces name the database
     released_env: frozenset[str] = _key(  # variables that a server's form may take its key from

@@ -6,6 +6,7 @@ from odoo import http
 from odoo.http import request
 
 from ...services.oauth_server import const, metadata
+from . import identity_provider
 
 OPEN = {"type": "http", "auth": "public", "methods": ["GET"], "readonly": True}
 NO_STORE = {"Cache-Control": "no-store"}
@@ -26,7 +27,10 @@ class OauthMetadataController(http.Controller):
 
     @http.route(metadata.OF_SERVER, save_session=False, **OPEN)
     def of_server(self, **_query):
-        return request.make_json_response(_addresses().of_server(), headers=NO_STORE)
+        addresses, known = _addresses(), request.env["ir.http"]._woow_known_addresses()
+        takes_assertions = addresses.issuer == known.issuer and bool(identity_provider.known())
+        described = addresses.of_server(takes_assertions)
+        return request.make_json_response(described, headers=NO_STORE)
 
 
 def _addresses():

@@ -12,11 +12,13 @@ from ...services.oauth_server import (
     client_secret,
     const,
     exchange,
+    id_jag,
     metadata,
     parameters,
     registration,
 )
 from ...services.oauth_server.errors import OAuthError
+from . import identity_provider
 
 CLIENT = "woow_paas_platform.oauth_client"
 # No session counts here, so there is nothing that a page of another site could misuse.
@@ -63,10 +65,17 @@ class OauthTokenController(http.Controller):
     @http.route(metadata.TOKEN, **OPEN)
     @_answered
     def token(self, **_params):
-        resource = request.env["ir.http"]._woow_addresses().resource
-        asked = exchange.read(_form(), resource, _authorization())
-        # sudo: oauth_grant - found by a code or a refresh token of the client
-        told = request.env[GRANT].sudo()._exchange(asked)
+        addresses, provider = request.env["ir.http"]._woow_addresses(), identity_provider.known()
+        asked = exchange.read(_form(), addresses.resource, _authorization(), bool(provider))
+        # sudo: oauth_grant - found by what the client shows: a code, a refresh token or an assertion
+        grants = request.env[GRANT].sudo()
+        if provider and asked.grant_type == id_jag.GRANT_TYPE:
+            here = request.env["ir.http"]._woow_known_addresses()  # `Host` is the client's word
+            told = grants._exchange_assertion(
+                asked, provider, here.issuer, here.resource, _gateway_of
+            )
+        else:
+            told = grants._exchange(asked)
         return request.make_json_response(told, headers=HEADERS)
 
     @http.route(metadata.REVOKE, **OPEN)
@@ -80,6 +89,11 @@ class OauthTokenController(http.Controller):
         # sudo: oauth_grant - found by its token
         request.env[GRANT].sudo()._revoke(sent["token"], client)
         return request.make_response("", headers=HEADERS)
+
+
+def _gateway_of(user, code):
+    gateways = request.env["woow_paas_platform.gateway"].with_user(user)
+    return gateways._of_caller(code) if code else gateways
 
 
 def _authorization():

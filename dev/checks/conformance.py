@@ -133,13 +133,17 @@ def _revision(
     _judge(outcome, name, held, known.get(role[0], {}).get(revision, {}))
 
 
+def program() -> Path:
+    """The suite, a program of Node."""
+    return node.node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
+
+
 def _suite(role: tuple[str, ...], revision: str, log: Path) -> str:
     results = DEV / "conformance" / role[0] / revision
     shutil.rmtree(results, ignore_errors=True)
-    program = node.node_modules() / "@modelcontextprotocol/conformance/dist/index.js"
     command = [
         node.node(NODE),
-        program,
+        program(),
         *role,
         "--requirements",
         revision,
@@ -183,6 +187,6 @@ def _judge(
             outcome.passed += 1
         elif name not in known:
             outcome.failed += 1
-            outcome.failures.append(f"{where} {name}")
+            outcome.failures[f"{where} {name}"] = f"{name} does not hold"
     for name in known.keys() - held.keys():
         outcome.problems.append(f"{where}: {name} of the baseline was not executed.")

@@ -1039,8 +1039,11 @@ class AiAssistant(models.Model):
         return self._usable_tools(self._system_servers())
 
     @api.model
-    def _tools_of_caller(self):
-        """All tools that the current user could be offered in some chat now, whatever it is about."""
+    def _tools_of_caller(self, among=None):
+        """All tools that the current user could be offered in some chat now, whatever it is about.
+
+        :param among: servers whose tools alone are looked at, None for all
+        """
         servers = self.env["woow_paas_platform.mcp_server"]._of_person_anywhere(self.env.user)
         # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
         assistants = self._everywhere().sudo()
@@ -1048,7 +1051,7 @@ class AiAssistant(models.Model):
         known.tool_ids.mapped("is_usable")  # read at once for all assistants
         tools = servers.tool_ids.filtered("is_usable")
         for assistant in assistants:
-            tools |= assistant._usable_tools(assistant._system_servers(known.ids))
+            tools |= assistant._usable_tools(assistant._system_servers(known.ids) & known)
         return tools
 
     @api.model
@@ -1059,6 +1062,11 @@ class AiAssistant(models.Model):
 
     @api.model
     def _servers_of_client(self):
+        known.mapped("active")  # read at once
+        if among is not None:
+            servers, known = servers & among, known & among
+            # One of them is called: the definitions of all may be long.
+            known.tool_ids.fetch(["active", "available", "review_state", "server_id"])
         """The servers whose prompts and resources an MCP client of the current user may read.
 
         They are those of some chat, without servers of whose usable tools every one never runs.

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import psycopg2
 from odoo import api, models
+from odoo.addons.base.models.res_users import INDEX_SIZE
 from odoo.exceptions import AccessDenied
 from odoo.http import request
 from werkzeug.exceptions import Forbidden
@@ -132,11 +133,17 @@ class IrHttp(models.AbstractModel):
         A proxy may leave out that it is reached by https; then web.base.url tells.
         """
         base = request.httprequest.url_root.rstrip("/")
-        # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
-        known = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "").rstrip("/")
+        known = cls._woow_known_addresses().base
         is_same_host = urlsplit(known).netloc == urlsplit(base).netloc
         base = known if is_same_host and known.startswith("https:") else base
         return Addresses(base, gateway_in(request.httprequest.path))
+
+    @classmethod
+    def _woow_known_addresses(cls):
+        """Addresses of this Odoo as it is set up, whatever host the request names."""
+        # sudo: ir.config_parameter - the address of this Odoo, which the caller knows
+        base = request.env["ir.config_parameter"].sudo().get_param("web.base.url", "")
+        return Addresses(base.rstrip("/"))
 
     @classmethod
     def _woow_sign_in_by_grant(cls):
@@ -161,6 +168,7 @@ class IrHttp(models.AbstractModel):
         request.session.can_save = False
         request.woow_scopes = grant.scope.split()
         request.woow_client = grant.client_id.name
+        request.woow_credential = "grant", str(grant.id)
         return True
 
     @classmethod
@@ -185,6 +193,7 @@ class IrHttp(models.AbstractModel):
             raise AccessDenied
         request.update_env(user=uid)
         request.session.can_save = False
+        request.woow_credential = "key", key[:INDEX_SIZE]
         return True
 
     @classmethod

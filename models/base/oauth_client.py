@@ -203,7 +203,9 @@ class OauthClient(models.Model):
     @api.model
     def _of(self, client_id):
         """:param client_id: of a request, not checked; an unknown one gives an empty recordset"""
-        return self.search([("client_id", "=", client_id)]) if client_id else self.browse()
+        if not client_id or "\0" in client_id:
+            return self.browse()
+        return self.search([("client_id", "=", client_id)])
 
     def _uris(self):
         return (self.redirect_uris or "").split()

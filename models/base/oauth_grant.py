@@ -3,8 +3,9 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 from odoo.fields import Domain
+from odoo.tools import email_normalize
 
-from ...services.oauth_server import const, exchange, redirects, tokens
+from ...services.oauth_server import const, exchange, id_jag, parameters, redirects, tokens
 from ...services.oauth_server.errors import OAuthError
 from ...services.oauth_server.exchange import KeptCode
 from ...tools.moments import utc
@@ -144,10 +145,7 @@ class OauthGrant(models.Model):
         :return: JSON of the answer
         :raises OAuthError: there are none
         """
-        client = self.env["woow_paas_platform.oauth_client"]._of(asked.client_id)
-        if not client:
-            raise OAuthError("invalid_client", "This client is not registered, or not any more.")
-        client._check_secret(asked.secret)
+        client = self._client_of(asked)
         grant = self._of_family(asked.family)
         if asked.grant_type == "authorization_code":
             grant._check_code(client, asked)
@@ -167,6 +165,81 @@ class OauthGrant(models.Model):
         return grant._renew(asked.family)
 
     @api.model
+    def _exchange_assertion(self, asked, provider, audience, resource, gateway_of):
+        """An access token for an assertion of the identity provider, which is used up by that.
+
+        :param asked: `services.oauth_server.exchange.TokenRequest`
+        :param provider: `services.oauth_server.id_jag.Provider`
+        :param audience: issuer of this authorization server
+        :param resource: address of the personal gateway
+        :param gateway_of: ``gateway_of(user, code)`` gives the gateway, empty where the user has none of this code
+        :return: JSON of the answer
+        :raises OAuthError: there is none
+        """
+        client = self._client_of(asked)
+        if not client.has_secret:
+            raise OAuthError("unauthorized_client", "This grant is for clients with a secret.")
+        told = id_jag.read(asked.token, provider, audience, client.client_id, asked.scope)
+        code = parameters.gateway(told.resource or asked.resource, resource)
+        bound_to = f"{resource}/{code}" if code else resource
+        if asked.resource and asked.resource != bound_to:
+            raise OAuthError("invalid_target", "The assertion is for another address.")
+        users = self.env["res.users"]
+        # sudo: res.users - a login, which people do not choose themselves, counts before an address, which they do
+        user = users.sudo().search([("login", "=", told.user)]) or users._woow_of_address(
+            email_normalize(told.user) or told.user
+        )
+        if not user or not _may_connect(user):
+            raise OAuthError("invalid_grant", "The assertion names nobody who may connect clients.")
+        gateway = gateway_of(user, code)
+        if code and not gateway:
+            raise OAuthError("invalid_target", "There is no such gateway.")
+        if not self.env["woow_paas_platform.oauth_assertion"]._use(provider.name, told):
+            raise OAuthError("invalid_grant", "The assertion was used before.")
+        # sudo: oauth_grant - of the user whom the identity provider has named
+        grants = self.with_user(user).sudo()
+        return grants._give(client, told.scope, gateway, bound_to, provider.name)
+
+    @api.model
+    def _give(self, client, scope, gateway, resource, provider):
+        """Replace the access token that a client has for the current user by an assertion.
+
+        :param provider: name of the identity provider
+        :return: JSON of the answer, see `_exchange_assertion`
+        """
+        of = {"client_id": client.id, "user_id": self.env.uid}
+        of |= {"resource": resource, "redirect_uri": provider}
+        grant = self.search([(name, "=", value) for name, value in of.items()], limit=1)
+        if not grant and len(self._own()) >= MAX_OF_PERSON:
+            raise OAuthError("invalid_grant", "The user has connected too many MCP clients.")
+        family, now = tokens.new_family(), fields.Datetime.now()
+        access = tokens.new("access", family)
+        values = {
+            "scope": scope,
+            "family_digest": tokens.digest(family),
+            "access_digest": tokens.digest(access),
+            "access_expires_at": _in(const.ACCESS_LIFE),
+            "expires_at": _in(const.ACCESS_LIFE),
+            "last_used_at": now,
+        }
+        if grant:
+            grant.write(values)
+        else:
+            grant = self.create({**of, "gateway_id": gateway.id, **values})
+        client.last_used_at = now
+        grant._record_act("tokens_issued", **grant._audit_codes())
+        return exchange.answer(access, "", scope)
+
+    @api.model
+    def _client_of(self, asked):
+        """:raises OAuthError: there is no such client, or it does not show its secret"""
+        client = self.env["woow_paas_platform.oauth_client"]._of(asked.client_id)
+        if not client:
+            raise OAuthError("invalid_client", "This client is not registered, or not any more.")
+        client._check_secret(asked.secret)
+        return client
+
+    @api.model
     def _of_family(self, family):
         found = self.search([("family_digest", "=", tokens.digest(family))]) if family else self
         if not found:
@@ -180,7 +253,7 @@ class OauthGrant(models.Model):
     def _is_open(self):
         """True while its user may have clients and, if it is for one company, belongs to that."""
         user, company = self.user_id, self.company_id
-        return _may_connect(user) and company <= user.company_ids
+        return _may_connect(user) and (not company or company <= user.company_ids)
 
     def _check_code(self, client, asked):
         if not self.code_digest:
@@ -230,12 +303,13 @@ class OauthGrant(models.Model):
     @api.model
     def _authenticate(self, token, resource):
         """The grant of an access token that is valid for `resource` now; empty where there is none."""
-        grant = self.search(
+        grant = self.search_fetch(
             [
                 ("access_digest", "=", tokens.digest(token)),
                 ("access_expires_at", ">", fields.Datetime.now()),
                 ("resource", "=", resource),
-            ]
+            ],
+            ["user_id", "company_id", "client_id", "scope"],
         )
         return grant if grant._is_open() else self.browse()
 

@@ -505,8 +505,9 @@ class McpServer(models.Model):
         """The user servers of all chats that this person could have."""
         Service = self.env["woow_paas_platform.cloud_service"]
         Service = Service.with_user(person).sudo(False)
+        services = Service.search_fetch([("workspace_id", "!=", False)], ["active"])
         # sudo: mcp_server - the person's own, and those of the person's services; found, not shown
-        return self.sudo()._of_person(person, Service.search([("workspace_id", "!=", False)]))
+        return self.sudo()._of_person(person, services)
 
     def _unambiguous_names(self):
         """``{server: name}``, as programs and models call these servers and all others that the current user could be

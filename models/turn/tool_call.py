@@ -79,6 +79,7 @@ MAX_WEIGHT_OF_CLIENTS = 2 * MEGABYTE  # bytes of their arguments, about: all of 
 TASK_TTL = CLIENT_WAIT + timedelta(hours=1)  # in which a client finds a task and its result
 MAX_TASKS = 20  # of one user that are not over
 MAX_STATE = 64 * 1024  # bytes that a server may want back with the answers, about
+TASK_SILENCE = timedelta(minutes=3)  # without a sign of life, see `runtime.web.client_tasks.BEAT`
 MAX_QUESTION = 1_500  # characters of the arguments, in a question that a client shows
 SLACK = 20  # a full share gives up one part in so many at once
 
@@ -1369,7 +1370,13 @@ class ToolCall(models.Model):
             open_tasks = [*self._open_for_client(self.user_id), ("task", "!=", False)]
             if self.search_count(open_tasks, limit=MAX_TASKS) >= MAX_TASKS:
                 return False
-            self.task = {"server": server, "shows": sorted(shows), "resumes": list(resumes)}
+            companies = self.env.context.get("allowed_company_ids", [])
+            self.task = {
+                "server": server,
+                "shows": sorted(shows),
+                "resumes": list(resumes),
+                "companies": list(companies),
+            }
         return True
 
     def _message_for_client(self):
@@ -1392,6 +1399,22 @@ class ToolCall(models.Model):
             id=self.call_id,
             status=status,
             created_at=utc(self.create_date),
+    def _keep_alive(self):
+        """Note that the process that makes the call of a task still does; the state of the task stays as it is.
+
+        :return: False where it is over
+        """
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET task = jsonb_set(task, '{alive}', to_jsonb(extract(epoch FROM now())))
+             WHERE id = ANY(%s) AND outcome IS NULL AND task IS NOT NULL
+            """,
+            [self.ids],
+        )
+        self.invalidate_recordset(["task"])
+        return bool(self.filtered(lambda call: not call.outcome))
+
             updated_at=utc(self.write_date),
             ttl=int(TASK_TTL.total_seconds() * 1000),
             **more,
@@ -1633,14 +1656,18 @@ class ToolCall(models.Model):
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
-               SET outcome = 'unknown', llm_text = %s
+               SET outcome = 'unknown', llm_text = %(text)s
              WHERE turn_id IS NULL AND outcome IS NULL
                AND (ask_state IS NULL OR ask_state ? 'held')
                AND (approval IS NULL OR started_at IS NOT NULL)
                AND write_date < now() AT TIME ZONE 'UTC'
-                              - CASE WHEN asked_turn_id IS NULL THEN interval '15 minutes' ELSE %s END
+                              - CASE WHEN task ? 'alive' THEN %(silence)s
+                                     WHEN asked_turn_id IS NULL THEN interval '15 minutes'
+                                     ELSE %(wait)s END
+               AND ((task ? 'alive') IS NOT TRUE
+                    OR to_timestamp((task ->> 'alive')::float) < now() - %(silence)s)
             """,
-            [NOT_FINISHED, CLIENT_WAIT],
+            {"text": NOT_FINISHED, "silence": TASK_SILENCE, "wait": CLIENT_WAIT},
         )
         self.env.cr.execute(
             """

@@ -1,20 +1,23 @@
-"""Streams on which MCP clients are told that their tools have changed, in the gevent process.
+"""Streams on which MCP clients are told that their tools or tasks have changed, in the gevent process.
 
 One look at the database, every few seconds and for all streams, tells whether anything has changed that lists are made
-of; then each user's list is compared, once for all streams of this user. No cursor is open while a stream waits.
+of, or a task; then each user's list is compared, once for all streams of this user, and each stream reads its tasks. It
+also tells which clients have been disconnected: their streams end. No cursor is open while a stream waits.
 """
 
 import contextlib
+import functools
 import hashlib
 import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ...services.gateway.stream import KEEPALIVE, Subscription
+from ...services.gateway.tasks import OVER
 from ...services.turn.ports import StoreGone
 from ...tools import db, settings
 
@@ -41,6 +44,19 @@ CHANGES = " UNION ALL ".join(
     for table in TABLES
 )
 
+TASKS = """
+    SELECT call_id, write_date FROM woow_paas_platform_tool_call WHERE call_id = ANY(%s) ORDER BY 1
+"""
+CREDENTIALS = """
+    SELECT 'grant', id::text FROM woow_paas_platform_oauth_grant WHERE id::text = ANY(%(names)s)
+ UNION ALL
+    SELECT 'key', index FROM res_users_apikeys
+     WHERE index = ANY(%(names)s) AND (expiration_date IS NULL OR expiration_date > now() AT TIME ZONE 'UTC')
+"""
+
+# What a client has shown: ("grant", id of an `oauth_grant`) or ("key", public part of an API key).
+Credential = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -55,23 +71,38 @@ class Reader:
     company_ids: tuple[int, ...] = ()
 
 
+class _Version(NamedTuple):
+    """Counts of changes."""
+
+    lists: int = 0
+    tasks: int = 0
+    credentials: int = 0
+
+
 class _Watch:
     """Changes of one database, while there are streams."""
 
     def __init__(self, dbname: str) -> None:
         self.readers: Counter[Reader] = Counter()
+        self.task_ids: Counter[str] = Counter()
+        self.credentials: Counter[Credential] = Counter()
+        self._withdrawn: frozenset[Credential] = frozenset()
         self._dbname = dbname
         self._lock = threading.Condition()
         self._comparing = threading.Lock()
-        self._version = 0
+        self._version = _Version()
         self._is_gone = False
         self._lists: dict[Reader, tuple[int, str]] = {}
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def stream(self, reader: Reader) -> Iterator[None]:
+    def stream(
+        self, reader: Reader, credential: Credential, task_ids: Collection[str] = ()
+    ) -> Iterator[None]:
         with self._lock:
             self.readers[reader] += 1
+            self.credentials[credential] += 1
+            self.task_ids.update(task_ids)
             if not self._thread or not self._thread.is_alive():
                 self._is_gone = False
                 self._thread = threading.Thread(
@@ -82,13 +113,18 @@ class _Watch:
             yield
         finally:
             with self._lock:
+                self.task_ids = self.task_ids - Counter(task_ids)
+                self.credentials = self.credentials - Counter([credential])
                 self.readers[reader] -= 1
                 if not self.readers[reader]:
                     del self.readers[reader]
                     self._lists.pop(reader, None)
 
-    def wait(self, version: int, patience: float) -> tuple[int, bool]:
-        """The version of what lists are made of, once it is another one or time is over; and whether it goes on."""
+    def is_withdrawn(self, credential: Credential) -> bool:
+        return credential in self._withdrawn
+
+    def wait(self, version: _Version | None, patience: float) -> tuple[_Version, bool]:
+        """The version of what is looked at, once it is another one or time is over; and whether it goes on."""
         with self._lock:
             self._lock.wait_for(lambda: self._version != version or self._is_gone, patience)
             return self._version, not self._is_gone
@@ -106,11 +142,13 @@ class _Watch:
             return known[1]
 
     def _look(self) -> None:
-        seen = None
+        seen = None, None, frozenset()
         while self._has_readers():
             now = seen
+            shown = frozenset(self.credentials)
             try:
-                now = db.read_only(self._dbname, _changes)
+                look = functools.partial(_changes, [*self.task_ids], shown)
+                now = db.read_only(self._dbname, look)
             except StoreGone:
                 self._end()
                 return
@@ -123,8 +161,10 @@ class _Watch:
                 self._end()
                 return
             if now != seen:
+                changed = [int(one != before) for one, before in zip(now, seen, strict=True)]
                 with self._lock:
-                    self._version += 1
+                    self._withdrawn = now[-1]
+                    self._version = _Version(*map(sum, zip(self._version, changed, strict=True)))
                     self._lock.notify_all()
             seen = now
             time.sleep(LOOK)
@@ -153,36 +193,77 @@ def is_full(dbname: str, uid: int) -> bool:
     return held >= of_operator.max_streams or own >= of_operator.streams_per_person
 
 
-def listen(dbname: str, reader: Reader, subscription: Subscription) -> Iterator[bytes]:
-    """Events for a client, until the stream has lasted long enough or its user is gone."""
+def listen(
+    dbname: str,
+    reader: Reader,
+    credential: Credential,
+    subscription: Subscription,
+    tasks: Callable | None = None,
+) -> Iterator[bytes]:
+    """Events for a client, until the stream has lasted long enough, its user is gone, or it has been disconnected.
+
+    :param tasks: ``tasks(task_ids, env)`` gives each `services.gateway.tasks.Task` of the subscription
+    """
     watch = _watches.setdefault(dbname, _Watch(dbname))
     end = time.monotonic() + LIFETIME
-    with watch.stream(reader), contextlib.suppress(ConnectionError, StoreGone):
-        version, goes_on = watch.wait(-1, 0)
-        known = watch.list_of(reader, version)
+    stream = watch.stream(reader, credential, subscription.task_ids)
+    with stream, contextlib.suppress(ConnectionError, StoreGone):
+        version, goes_on = watch.wait(None, 0)
+        known = watch.list_of(reader, version.lists)
         yield subscription.begun()
+        told_tasks: dict[str, tuple[str, ...]] = {}
+        if known:
+            yield from _changed_tasks(dbname, tasks, subscription, told_tasks)
         while known and goes_on and (left := end - time.monotonic()) > 0:
             now, goes_on = watch.wait(version, min(SILENCE, left))
+            if watch.is_withdrawn(credential):
+                break
             if now == version:
                 yield KEEPALIVE
                 continue
+            has_other_tasks = now.tasks != version.tasks
             version, before = now, known
-            known = watch.list_of(reader, version)
+            known = watch.list_of(reader, version.lists)
+            if known and has_other_tasks:
+                yield from _changed_tasks(dbname, tasks, subscription, told_tasks)
             if known != before and (told := subscription.changed()):
                 yield told
         yield subscription.ended()
 
 
-def counted(dbname: str, uid: int, events: Iterator[bytes]) -> Iterator[bytes]:
-    """Another stream of this user, which counts beside the others."""
+def _changed_tasks(dbname, tasks, subscription, told) -> Iterator[bytes]:
+    """:param told: status, time and questions of each task that the client knows, kept up here; results are not kept"""
+    left = [one for one in subscription.task_ids if told.get(one, ("",))[0] not in OVER]
+    for task_id in left if tasks else ():  # one by one: a result may be large
+        for task in db.read_only(dbname, functools.partial(tasks, [task_id])):
+            state = (task.status, task.updated_at, *(task.requests or ()))
+            if told.get(task.id) != state:
+                told[task.id] = state
+                yield subscription.task(task)
+
+
+def counted(
+    dbname: str, uid: int, credential: Credential, events: Iterator[bytes]
+) -> Iterator[bytes]:
+    """Another stream of this user, which counts beside the others and ends like them."""
     watch = _watches.setdefault(dbname, _Watch(dbname))
-    with watch.stream(Reader(uid)), contextlib.suppress(ConnectionError, StoreGone):
-        yield from events
+    stream = watch.stream(Reader(uid), credential)
+    with stream, contextlib.suppress(ConnectionError, StoreGone):
+        for event in events:
+            if watch.is_withdrawn(credential):
+                break
+            yield event
 
 
-def _changes(env):
+def _changes(task_ids, credentials, env):
+    """:return: what tells that lists, and that tasks have changed; and which of the credentials are no longer valid"""
     env.cr.execute(CHANGES)
-    return env.cr.fetchall()
+    lists, tasks = env.cr.fetchall(), []
+    if task_ids:
+        env.cr.execute(TASKS, [task_ids])
+        tasks = env.cr.fetchall()
+    env.cr.execute(CREDENTIALS, {"names": [name for _kind, name in credentials]})
+    return lists, tasks, credentials.difference(env.cr.fetchall())
 
 
 def _digest(env, reader):

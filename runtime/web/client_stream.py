@@ -37,7 +37,7 @@ LOOK = 1.0  # s after which it is looked again whether the client is there
 SOON = 5  # such times until a call without an answer becomes a stream
 TASK_AFTER = 0.8  # s after which a call without an answer becomes a task
 KEEPALIVES = 15  # such times without a word between two comments
-MAX_BEHIND = 100  # notifications of progress that a client may lag behind
+MAX_BEHIND = 100  # notifications of progress, or log messages, that a client may lag behind
 GONE = _lt("The client closed the connection before this call had ended.")
 STREAM = {"Content-Type": wire.TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -166,6 +166,8 @@ class StreamedCall(Response):
             f"direct-{self._uid}",
             self._timeout,
             on_progress=self._on_progress,
+            on_log=self._on_log if self._stream.log_level else None,
+            log_level=self._stream.log_level,
             on_elicit=self._elicit if self._stream.resumes and self._stream.shows else None,
             suspends=bool(self._stream.shows) and not self._stream.resumes,
             takes_task=self._stream.takes_task,
@@ -175,6 +177,11 @@ class StreamedCall(Response):
     def _on_progress(self, *told):
         if self._events.qsize() < MAX_BEHIND:
             self._events.put(lambda stream: stream.progress(*told))
+
+    def _on_log(self, message):
+        if self._events.qsize() < MAX_BEHIND:
+            server = self._direct.call.server_name
+            self._events.put(lambda stream: stream.log(message, server))
 
     async def _elicit(self, question):
         """Let a legacy client ask its user."""

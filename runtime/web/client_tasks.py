@@ -16,6 +16,7 @@ from ...tools import db
 from .. import process
 from .direct_call import CALL
 
+BEAT = 20.0  # s between two signs of life of a call
 LOOK = 2.0  # s between two looks whether a call is still wanted, or over
 ANSWER_LOOK = 0.5  # s between two looks whether a question was answered
 ANSWER_TIME = 60.0  # s in which the user of a legacy client answers: the request keeps its thread
@@ -51,10 +52,15 @@ async def follow(runner, dbname, call_id, made) -> None:
 
     :param made: future of an `Executed`; cancelled once nobody wants it any more
     """
-    while not (await asyncio.wait({made}, timeout=LOOK))[0]:
-        if not await runner.db(dbname, _is_wanted, dbname, call_id):
+    beat = float("-inf")
+    while not made.done():
+        look = _is_wanted
+        if time.monotonic() - beat >= BEAT:
+            beat, look = time.monotonic(), _keep_alive
+        if not await runner.db(dbname, look, dbname, call_id):
             made.cancel()
             return
+        await asyncio.wait({made}, timeout=LOOK)
     try:
         executed = made.result()
     except EngineError as error:
@@ -163,6 +169,11 @@ def without_answer(outcome, sentence, error=None):
 
 def _is_wanted(dbname, call_id):
     return db.read_only(dbname, lambda env: bool(_row(env, call_id).filtered(_is_open)))
+
+
+def _keep_alive(dbname, call_id):
+    """Give a sign of life; see `_is_wanted`."""
+    return _change(dbname, call_id, lambda row: row._keep_alive())
 
 
 def _is_open(row):

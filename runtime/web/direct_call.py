@@ -194,7 +194,7 @@ def close(dbname, results):
     """
 
     def keep(env):
-        for row in env[CALL].search([("call_id", "in", list(results))]):
+        for row in env[CALL].search_fetch([("call_id", "in", list(results))]):
             row._end_direct(results[row.call_id])
 
     try:

@@ -11,7 +11,6 @@ from .. import const
 from ..sentence import _lt
 
 FAULTY = _lt("The entry of this MCP server in the operator's file has an error. Settings show it.")
-SHORTEST_SECRET = 8  # characters; a shorter value may be part of any word
 # Keys that came later do not change the digests of entries without them: an update would switch their servers on again.
 LATER = ("owners", "workspace_root", "hosts", "environments", "is_owners", "is_offline")
 
@@ -67,7 +66,7 @@ class FileServer:
     @property
     def blotted(self) -> tuple[str, ...]:
         """Values that nobody reads in what its program says."""
-        values = {value for value in self.env.values() if len(value) >= SHORTEST_SECRET}
+        values = {value for value in self.env.values() if len(value) >= const.SHORTEST_SECRET}
         return tuple(sorted(values.union(self.secrets), key=len, reverse=True))
 
     @property

@@ -107,6 +107,18 @@ class Host(Protocol[Call_co]):
         """
         ...
 
+    def keep_log_level(self, session: str, level: str) -> None:
+        """Keep the level of log messages that a legacy client takes.
+
+        :param session: key of its `sessions.Session`
+        :param level: of `services.mcp.session.logs`
+        """
+        ...
+
+    def log_level(self, session: str) -> str:
+        """The level that was kept, empty without one."""
+        ...
+
     def answer(self, key: str, result: Mapping[str, Any]) -> None:
         """Take an answer of the user to a question for which its server waits.
 

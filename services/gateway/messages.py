@@ -55,7 +55,7 @@ class Message:
 
 
 def parse(body: bytes) -> Any:
-    """The JSON of a body: an object, or a list of a batch.
+    """The JSON of a body, an object or a list of a batch, without signs that PostgreSQL refuses.
 
     :raises RpcError: it is none, or larger or deeper than is read
     """
@@ -70,7 +70,7 @@ def parse(body: bytes) -> Any:
         raise RpcError(jsonrpc.PARSE_ERROR, "The message is not valid JSON.", status=400)
     if _is_deeper(value, text.MAX_DEPTH):
         raise _refused("The message is nested too deeply.")
-    return value
+    return text.storable(value)
 
 
 def read(value: Any) -> Message:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from .. import const, jsonrpc
-from ..mcp.session import elicitation
+from ..mcp.session import elicitation, logs
 from ..oauth_server.const import CALL, READ
 from . import (
     approval,
@@ -48,6 +48,7 @@ SCOPES = {  # that the caller's token needs for a method
     "tools/list": READ,
     "subscriptions/listen": READ,
     "tools/call": CALL,
+    "logging/setLevel": CALL,
     "prompts/list": READ,
     "prompts/get": CALL,
     "resources/list": READ,
@@ -58,7 +59,13 @@ SCOPES = {  # that the caller's token needs for a method
     "tasks/update": CALL,
     "tasks/cancel": CALL,
 }
-CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
+CAPABILITIES: dict[str, Any] = {
+    "tools": {},
+    "prompts": {},
+    "resources": {},
+    "completions": {},
+    "logging": {},
+}
 NO_CHANGES = (
     "This address does not tell changes of lists: Odoo has to run with workers, and its proxy to send"
     " `subscriptions/listen` to the gevent port."
@@ -170,7 +177,9 @@ def _single(
         if message.method == "tools/call":
             return _call(message, era, headers, host, session)
         if message.method == "subscriptions/listen" and era == "modern":
-            return _subscribe(message, host)
+            return _subscribe(message, host, scopes)
+        if message.method == "logging/setLevel" and era == "legacy":
+            return _at_once(_result(message, era, _set_level(message, host, session)))
         if message.method in _ASKED:
             return _ask(message, era, headers, host)
         answer = _METHODS[era].get(message.method)
@@ -285,7 +294,19 @@ def _call(
         given = results.failed(given.sentence, "approval_required")
     if isinstance(given, Mapping | Asked):
         return _at_once(reply([given]))
-    return Exchange((given,), reply, stream.of_call(message, era, headers, session))
+    level = host.log_level(session.key) if session.key else ""
+    return Exchange((given,), reply, stream.of_call(message, era, headers, session, level))
+
+
+def _set_level(message: Message, host: Host[Any], session: Session) -> dict[str, Any]:
+    level = message.params.get("level")
+    if level not in logs.LEVELS:
+        known = ", ".join(logs.LEVELS)
+        raise RpcError(jsonrpc.INVALID_PARAMS, f"`level` must be one of {known}.")
+    if not session.key:
+        raise RpcError(jsonrpc.INVALID_REQUEST, "The header Mcp-Session-Id is missing.", status=400)
+    host.keep_log_level(session.key, level)
+    return {}
 
 
 def _ask(message: Message, era: Era, headers: Headers, host: Host[Call]) -> Exchange[Call]:
@@ -343,10 +364,13 @@ def _answers(message: Message, subject: str, host: Host[Any]) -> dict[str, Any]:
     return elicitation.retry_params(wanted, known)
 
 
-def _subscribe(message: Message, host: Host[Call]) -> Exchange[Call]:
+def _subscribe(message: Message, host: Host[Call], scopes: Collection[str]) -> Exchange[Call]:
     if not host.tells_changes:
         raise misdirected()
-    return Exchange((), lambda _made: Reply(202), subscription=stream.of_subscription(message))
+    subscription = stream.of_subscription(message)
+    if subscription.task_ids:
+        _check_scope("tasks/get", scopes)
+    return Exchange((), lambda _made: Reply(202), subscription=subscription)
 
 
 def misdirected() -> RpcError:

@@ -25,9 +25,11 @@ _MODES = ("form", "url")  # of questions, each a bit
 class Session:
     """
     :ivar shows: kinds of questions that the client shows its user, see `questions.modes`
+    :ivar key: by which a host keeps what the client says later, empty without a session
     """
 
     shows: frozenset[questions.Mode] = frozenset()
+    key: str = ""
 
 
 NONE = Session()
@@ -74,7 +76,8 @@ def opened(headers: Mapping[str, str], key: bytes) -> Session:
         raise RpcError(
             jsonrpc.INVALID_REQUEST, "There is no such session. Begin a new one.", status=404
         )
-    return Session(frozenset(mode for place, mode in enumerate(_MODES) if raw[0] >> place & 1))
+    shows = frozenset(mode for place, mode in enumerate(_MODES) if raw[0] >> place & 1)
+    return Session(shows, hashlib.sha256(raw).hexdigest())
 
 
 def _mac(told: bytes, key: bytes) -> bytes:

@@ -10,16 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import const, jsonrpc
+from ..mcp.session import logs
 from ..mcp.session.elicitation import ElicitRequest
 from . import envelope, questions, tasks
 from .envelope import Era, Headers
 from .messages import Message, RpcError, request_id
 from .sessions import Session
+from .tasks import Task
 
 TYPE = "text/event-stream"
 KEEPALIVE = b": keep-alive\n\n"
+LOG_LEVEL = f"{const.META_PREFIX}logLevel"  # in `_meta` of a request
 RETRY = 1_000  # ms until a client resumes a stream
 PRIMED_SINCE = "2025-11-25"  # revision whose clients take an event without a message
+MAX_TASK_IDS = 20  # of one subscription
 MAX_EVENT_ID = 200  # characters
 
 
@@ -33,6 +37,7 @@ class Stream:
     :ivar takes_task: the client comes back for the result
     :ivar shows: kinds of questions that the client shows its user, see `questions.modes`
     :ivar resumes: id of the request and version of a client that may resume the stream, see `resumed`
+    :ivar log_level: of log messages that the client takes, empty for none
     :ivar name: of the call, in ids of events; empty where nobody resumes it
     """
 
@@ -42,6 +47,7 @@ class Stream:
     takes_task: bool = False
     shows: frozenset[questions.Mode] = frozenset()
     resumes: tuple[jsonrpc.Id, str] | None = None
+    log_level: str = ""
     name: str = ""
     _reached: float | None = None
     _events: int = 0
@@ -68,6 +74,16 @@ class Stream:
             params["message"] = message
         return self.event({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 
+    def log(self, message: Mapping[str, Any], server: str) -> bytes:
+        """Event of a log message.
+
+        :param message: of `logs.cleaned`
+        :param server: name of who says it
+        """
+        logger = f"{server}/{message['logger']}" if message.get("logger") else server
+        params = {**message, "logger": logger}
+        return self.event({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+
     def question(self, key: str, question: ElicitRequest, server: str) -> bytes:
         """Event of a question to the user of a legacy client.
 
@@ -90,10 +106,13 @@ class Stream:
         return f"{self.name}.{self._events}" if self.name else ""
 
 
-def of_call(message: Message, era: Era, headers: Headers, session: Session) -> Stream | None:
+def of_call(
+    message: Message, era: Era, headers: Headers, session: Session, log_level: str = ""
+) -> Stream | None:
     """Stream in which a call may be answered, None where the client takes only JSON.
 
     :param message: of ``tools/call``, not checked
+    :param log_level: that a legacy client has set
     """
     is_taken = TYPE in headers.get("accept", "")
     meta = message.params.get("_meta")
@@ -108,13 +127,16 @@ def of_call(message: Message, era: Era, headers: Headers, session: Session) -> S
             is_cancelled_by_close=False,
             shows=session.shows,
             resumes=(message.id, version),
+            log_level=log_level,
         )
+    wanted = meta.get(LOG_LEVEL) if isinstance(meta, Mapping) else None
     return Stream(
         token,
         is_cancelled_by_close=True,
         is_taken=is_taken,
         takes_task=tasks.takes(message),
         shows=questions.modes(message),
+        log_level=wanted if is_taken and wanted in logs.LEVELS else "",
     )
 
 
@@ -144,24 +166,31 @@ def resumed(event_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Stream on which a client is told that its tools have changed.
+    """Stream on which a client is told that its tools, or its tasks, have changed.
 
     :ivar id: of the request, None in legacy revisions, which have no subscriptions but a stream of their own
     """
 
     id: jsonrpc.Id | None
     wants_tools: bool = True
+    task_ids: tuple[str, ...] = ()
 
     def begun(self) -> bytes:
         """First event: what will be told."""
         if self.id is None:
             return KEEPALIVE
-        told = {"toolsListChanged": True} if self.wants_tools else {}
+        told: dict[str, Any] = {"toolsListChanged": True} if self.wants_tools else {}
+        if self.task_ids:
+            told["taskIds"] = list(self.task_ids)
         return self._notice("notifications/subscriptions/acknowledged", notifications=told)
 
     def changed(self) -> bytes:
         """Event of other tools, empty where nobody wants it."""
         return self._notice("notifications/tools/list_changed") if self.wants_tools else b""
+
+    def task(self, task: Task) -> bytes:
+        """Event of a task in another state."""
+        return self._notice("notifications/tasks", **task.detailed())
 
     def ended(self) -> bytes:
         """Last event, of a stream that ends by itself."""
@@ -189,4 +218,13 @@ def of_subscription(message: Message) -> Subscription:
     wanted = message.params.get("notifications")
     if not isinstance(wanted, Mapping):
         raise RpcError(jsonrpc.INVALID_PARAMS, "`notifications` must be an object.", status=400)
-    return Subscription(message.id, wants_tools=wanted.get("toolsListChanged") is True)
+    task_ids = wanted.get("taskIds", [])
+    if not isinstance(task_ids, list) or not all(map(tasks.is_id, task_ids)):
+        raise RpcError(jsonrpc.INVALID_PARAMS, "`taskIds` must be a list of task ids.", status=400)
+    if task_ids:
+        tasks.check_taken(message)
+    return Subscription(
+        message.id,
+        wants_tools=wanted.get("toolsListChanged") is True,
+        task_ids=tuple(dict.fromkeys(task_ids[:MAX_TASK_IDS])),
+    )

@@ -5,7 +5,7 @@ Source: modelcontextprotocol/ext-tasks, schema 2026-07-28 (SEP-2663).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from .. import const, jsonrpc
 from . import envelope
@@ -14,6 +14,8 @@ from .messages import Message, RpcError, lacks_capability
 EXTENSION = const.TASKS
 POLL = 1_000  # ms between two looks of a client
 MAX_ID = 100  # characters
+
+OVER = ("completed", "failed", "cancelled")
 
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
@@ -74,18 +76,32 @@ def takes(message: Message) -> bool:
     return isinstance(extensions, Mapping) and isinstance(extensions.get(EXTENSION), Mapping)
 
 
+def check_taken(message: Message) -> None:
+    """:raises RpcError: the client has not declared the extension"""
+    if not takes(message):
+        needed = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+        raise lacks_capability(f"The client has to declare the extension {EXTENSION}.", needed)
+
+
 def id_of(message: Message) -> str:
     """Task that a request is about, not checked.
 
     :raises RpcError: the client has not declared the extension, or names none
     """
-    if not takes(message):
-        needed = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-        raise lacks_capability(f"The client has to declare the extension {EXTENSION}.", needed)
+    check_taken(message)
     found = message.params.get("taskId")
-    if not isinstance(found, str) or not 0 < len(found) <= MAX_ID:
+    if not is_id(found):
         raise unknown()
     return found
+
+
+def is_id(found: Any) -> TypeGuard[str]:
+    """True of what may be the id of a task.
+
+    >>> is_id("c1f0-ab"), is_id("a\\x00"), is_id(7)
+    (True, False, False)
+    """
+    return isinstance(found, str) and 0 < len(found) <= MAX_ID and found.isprintable()
 
 
 def unknown() -> RpcError:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import client_secret, const, parameters, tokens
+from . import client_secret, const, id_jag, parameters, tokens
 from .errors import OAuthError
 from .parameters import Given
 
@@ -13,18 +13,25 @@ NAMES = (
     "redirect_uri",
     "code_verifier",
     "refresh_token",
+    "assertion",
     "resource",
+    "scope",
 )
-TOKEN = {"authorization_code": "code", "refresh_token": "refresh_token"}  # parameter by grant type
+TOKEN = {  # parameter by grant type
+    "authorization_code": "code",
+    "refresh_token": "refresh_token",
+    id_jag.GRANT_TYPE: "assertion",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """A code or a refresh token that a client shows for new tokens.
+    """A code, a refresh token or an assertion that a client shows for new tokens.
 
     :ivar grant_type: a key of `TOKEN`
-    :ivar token: the code or the refresh token
-    :ivar family: of it
+    :ivar token: the code, the refresh token or the assertion
+    :ivar family: of it, empty for an assertion
+    :ivar scope: asked for with an assertion, separated by blanks
     :ivar resource: the tokens are to be for, empty if the client does not say
     :ivar secret: of the client, empty where it has sent none
     """
@@ -36,6 +43,7 @@ class TokenRequest:
     redirect_uri: str
     verifier: str
     resource: str
+    scope: str = ""
     secret: str = field(default="", repr=False)
 
 
@@ -53,17 +61,21 @@ class KeptCode:
     challenge: str
 
 
-def read(given: Given, resource: str, header: str = "") -> TokenRequest:
+def read(
+    given: Given, resource: str, header: str = "", takes_assertions: bool = False
+) -> TokenRequest:
     """Check the form of a token request.
 
     :param given: the fields of the form
     :param header: ``Authorization``, empty without one
     :param resource: address of the personal gateway
+    :param takes_assertions: an identity provider is set up
     :raises OAuthError: something is missing or cannot be
     """
     sent = parameters.single(given, NAMES)
-    if sent["grant_type"] not in TOKEN:
-        known = " or ".join(TOKEN)
+    grant_types = [one for one in TOKEN if takes_assertions or one != id_jag.GRANT_TYPE]
+    if sent["grant_type"] not in grant_types:
+        known = " or ".join(grant_types)
         raise OAuthError("unsupported_grant_type", f"grant_type must be {known}.")
     client = client_secret.read(given, header)
     if not client.client_id:
@@ -81,6 +93,7 @@ def read(given: Given, resource: str, header: str = "") -> TokenRequest:
         redirect_uri=sent["redirect_uri"],
         verifier=sent["code_verifier"],
         resource=wanted if sent["resource"] else "",
+        scope=sent["scope"],
         secret=client.secret,
     )
 
@@ -101,12 +114,13 @@ def check_code(asked: TokenRequest, kept: KeptCode) -> None:
 def answer(access: str, refresh: str, scope: str) -> dict[str, Any]:
     """The new tokens, as JSON (RFC 6749, 5.1).
 
+    :param refresh: empty where the client shows another assertion instead
     :param scope: separated by blanks
     """
-    return {
+    told = {
         "access_token": access,
         "token_type": "Bearer",
         "expires_in": const.ACCESS_LIFE,
-        "refresh_token": refresh,
         "scope": scope,
     }
+    return {**told, "refresh_token": refresh} if refresh else told

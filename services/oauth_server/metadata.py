@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from . import client_secret, const, registration
+from . import client_secret, const, id_jag, registration
 
 RESOURCE = "/mcp"
 ISSUER = "/woow/oauth"
@@ -64,9 +64,17 @@ class Addresses:
             "resource_name": "Odoo",
         }
 
-    def of_server(self) -> dict[str, Any]:
-        """Metadata of the authorization server (RFC 8414, 2; RFC 9207, 3)."""
+    def of_server(self, takes_assertions: bool = False) -> dict[str, Any]:
+        """Metadata of the authorization server (RFC 8414, 2; RFC 9207, 3).
+
+        :param takes_assertions: an identity provider is set up
+        """
+        grant_types, profiles = registration.GRANT_TYPES, {}
+        if takes_assertions:
+            grant_types = [*grant_types, id_jag.GRANT_TYPE]
+            profiles = {"authorization_grant_profiles_supported": [id_jag.PROFILE]}
         return {
+            **profiles,
             "issuer": self.issuer,
             "authorization_endpoint": self.base + AUTHORIZE,
             "token_endpoint": self.base + TOKEN,
@@ -75,7 +83,7 @@ class Addresses:
             "scopes_supported": list(const.SCOPES),
             "response_types_supported": registration.RESPONSE_TYPES,
             "response_modes_supported": ["query"],
-            "grant_types_supported": registration.GRANT_TYPES,
+            "grant_types_supported": grant_types,
             "token_endpoint_auth_methods_supported": list(client_secret.METHODS),
             "revocation_endpoint_auth_methods_supported": list(client_secret.METHODS),
             "client_id_metadata_document_supported": True,

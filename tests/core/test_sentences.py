@@ -211,6 +211,7 @@ NOT_FOR_PEOPLE = {
         "oauth_server/client_secret.py",
         "oauth_server/exchange.py",
         "openai_api/question.py",
+        "oauth_server/id_jag.py",
         "openai_api/response_question.py",
         "oauth_server/parameters.py",
         "oauth_server/registration.py",

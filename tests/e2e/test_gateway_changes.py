@@ -89,6 +89,45 @@ def test_many_listeners_hold_no_worker(counted, key):
     run(use())
 
 
+def test_the_streams_of_a_client_end_with_its_key(counted):
+    """Another client of the same user listens on."""
+    revoked, kept = new_key(counted, "demo"), new_key(counted, "demo")
+    keys = {"revoked": revoked, "older": revoked, "kept": kept}
+
+    async def use():
+        ready, begun, ended = asyncio.Event(), set(), asyncio.Queue()
+
+        async def listen(http, name):
+            takes = {"Authorization": f"Bearer {keys[name]}", "Accept": "text/event-stream"}
+            url = f"{counted.url}/mcp"
+            opened = (
+                http.stream("GET", url, headers=takes)
+                if name == "older"
+                else http.stream("POST", url, json=LISTEN, headers=takes | NAMED)
+            )
+            async with opened as answer:
+                async for _line in answer.aiter_lines():
+                    begun.add(name)
+                    if len(begun) == len(keys):
+                        ready.set()
+            await ended.put(name)
+
+        async with httpx.AsyncClient(timeout=60) as http:
+            listeners = [asyncio.create_task(listen(http, name)) for name in keys]
+            await asyncio.wait_for(ready.wait(), 60)
+            session = counted.session("demo")
+            oldest = min(known["id"] for known in session.get("/api/mcp/keys").json()["keys"])
+            assert session.delete(f"/api/mcp/keys/{oldest}").status_code == 204
+            first = {await asyncio.wait_for(ended.get(), 60) for _ in range(2)}
+            assert first == {"revoked", "older"}
+            assert not listeners[-1].done()
+            for listener in listeners:
+                listener.cancel()
+
+    run(use())
+    revoke_all(counted, "demo")
+
+
 def test_a_client_of_the_newer_sdk_is_told(counted):
     key = new_key(
         counted, "admin"

@@ -1,7 +1,9 @@
 """A client of the official SDK that knows nothing but the address, and a person who signs in in a real browser."""
 
 import asyncio
+import json
 import queue
+import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from playwright.sync_api import expect
 
+from dev import processes
+from dev.checks import conformance
+from dev.setup import node
+
+CLIENTS = "woow_paas_platform.oauth_client"
+SCENARIOS = 2  # of the suite's authorization mode
 SERVERS = "woow_paas_platform.mcp_server"
 TOOL = "counter__count"
 PATIENCE = 60  # s
@@ -145,3 +153,55 @@ def test_a_person_signs_a_client_in(each_odoo, tool, callback, browser):
         for _ in range(8)  # connections, so both workers
     ]
     assert {answer.status_code for answer in answers} == {401}
+
+
+def test_the_official_suite_signs_in(each_odoo, browser, tmp_path):
+    """Its authorization mode: metadata and the code grant, without a warning."""
+    port = processes.free_port()
+    redirect = f"http://127.0.0.1:{port}/callback"
+    values = {"name": "Suite", "redirect_uris": redirect}
+    (known,) = each_odoo.rpc(CLIENTS, "create", [values])
+    (client,) = each_odoo.rpc(CLIENTS, "read", [known], ["client_id"])
+    command = [node.node(conformance.NODE), conformance.program(), "authorization"]
+    options = {
+        "--url": f"{each_odoo.url}/woow/oauth",
+        "--client-id": client["client_id"],
+        "--resource": f"{each_odoo.url}/mcp",
+        "--port": str(port),
+        "--output-dir": tmp_path,
+    }
+    command += [part for option in options.items() for part in option]
+    suite = subprocess.Popen(
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    context = browser.new_context(base_url=each_odoo.url)
+    try:
+        said = []
+        for line in suite.stdout:
+            said.append(line)
+            if "/woow/oauth/authorize?" in line and line.startswith("http"):
+                break
+        assert said[-1].startswith("http"), said
+        page = context.new_page()
+        page.goto(said[-1].strip())
+        page.locator("#login").fill("user")
+        page.locator("#password").fill("user")
+        page.get_by_role("button", name="Log in", exact=True).click()
+        expect(page.get_by_role("heading")).to_have_text("Connect “Suite”?")
+        page.get_by_role("button", name="Allow").click()
+        page.wait_for_url(f"{redirect}?*")
+        said += suite.communicate(timeout=PATIENCE)[0].splitlines(keepends=True)
+    finally:
+        context.close()
+        suite.kill()
+        suite.wait()
+    output = "".join(said)
+    results = [json.loads(path.read_text()) for path in tmp_path.rglob("checks.json")]
+    statuses = [check["status"] for checks in results for check in checks]
+    assert len(results) == SCENARIOS, output
+    assert {*statuses} == {"SUCCESS"}, output
+    each_odoo.rpc(CLIENTS, "unlink", [known])

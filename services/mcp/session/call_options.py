@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .elicitation import OnElicit
+from .logs import OnLog
 
 OnProgress = Callable[[float, float | None, str], None]
 """Called on the loop with progress, total and message; must not block."""
@@ -16,6 +17,8 @@ class CallOptions:
 
     schema: Mapping[str, Any] | None = None  # of the arguments; may ask for headers (2026-07-28)
     on_progress: OnProgress | None = None
+    on_log: OnLog | None = None  # takes log messages from `log_level` on
+    log_level: str = "debug"
     on_elicit: OnElicit | None = None  # answers for the user, whose time does not count
     may_repeat: bool = False  # without side effects: repeated even if it may have happened
     suspends: bool = False  # questions end the call where the server need not be waited for

@@ -25,12 +25,13 @@ from ...net import faults
 from ...sentence import _lt
 from ..transport import stdio
 from ..transport.guard import GuardTransport
-from . import elicitation
-from .session import Request, ServerInfo, Session
+from . import elicitation, logs
+from .session import LOG, Request, ServerInfo, Session
 
 CONNECTION_CLOSED = -32000  # mcp.types.CONNECTION_CLOSED
 GOODBYE_TIMEOUT = 0.3  # s, for cancellations that are on their way when a session closes
 LISTEN_TIMEOUT = 0.5  # s, for a server to open the stream on which it may ask
+LEVEL_TIMEOUT = 2.0  # s, for a server to take the level of its log messages
 NOTIFY_TIMEOUT = 1.0  # s, to hand a notification to the transport
 
 
@@ -41,6 +42,8 @@ class LegacySession(Session):
         self._guard: GuardTransport | None = None
         self._session: Any = None
         self._asking: dict[jsonrpc.Id, Request] = {}
+        self._logging: dict[jsonrpc.Id, Request] = {}
+        self._log_level = ""  # that the server was told
         self._aside = LargeResultBypass()
         super().__init__(*args, **options)
 
@@ -106,6 +109,7 @@ class LegacySession(Session):
             on_lost=self.retire,
             aside=self._aside,
             intake=self._intake,
+            on_log=self._logged,
         )
         return httpx.AsyncClient(
             headers={**(headers or {}), **const.HTTP_HEADERS},
@@ -119,7 +123,21 @@ class LegacySession(Session):
 
     async def _hear(self, message: Any) -> None:
         """Runs in the receive loop: only passes the word on."""
-        self._heard(getattr(getattr(message, "root", None), "method", None))
+        notification: Any = getattr(message, "root", None)
+        method = getattr(notification, "method", None)
+        if method == LOG:
+            self._logged(None, notification.params.model_dump(exclude_none=True))
+        self._heard(method)
+
+    def _logged(self, request_id: jsonrpc.Id | None, params: Any) -> None:
+        """Pass a log message on to its call: its stream tells, or there is only one.
+
+        :param request_id: None where the stream is nobody's
+        """
+        if request_id is None and len(self._logging) == 1:
+            (request_id,) = self._logging
+        if request_id in self._logging:
+            self._logging[request_id].logged(params, self.spec.blotted)
 
     def _answer_beside(self, session: Any) -> None:
         """The SDK answers the server's requests in its receive loop; a person would hold up every call there."""
@@ -158,10 +176,14 @@ class LegacySession(Session):
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
             request.progressed(progress, total, message)
 
+        if request.options.on_log:
+            await self._let_log(request.options.log_level)
         request_id: jsonrpc.Id = self._session._request_id
         request.id = request_id
         if request.options.on_elicit:
             self._asking[request_id] = request
+        if request.options.on_log:
+            self._logging[request_id] = request
         try:
             with self._aside.of(request_id) as held:
                 result = await self._session.send_request(
@@ -172,6 +194,21 @@ class LegacySession(Session):
                 return held.get("result", result)
         finally:
             self._asking.pop(request_id, None)
+            self._logging.pop(request_id, None)
+
+    async def _let_log(self, level: str) -> None:
+        """Tell the server the level of its log messages; one that others want more of keeps theirs."""
+        offers = (self.info.capabilities or {}).get("logging") is not None
+        if not offers or (self._log_level and logs.is_as_severe(level, self._log_level)):
+            return
+        self._log_level = level
+        request_id = self._session._request_id
+        with contextlib.suppress(Exception):  # then the call tells what is wrong with the server
+            async with asyncio.timeout(LEVEL_TIMEOUT):
+                asked = _Request("logging/setLevel", {"level": level})
+                await self._session.send_request(asked, _Raw)
+        if self._guard:
+            self._guard.faults.pop(request_id, None)
 
     def _error(self, request: Request, caught: BaseException) -> EngineError:
         fault = None

@@ -31,7 +31,7 @@ from ..transport import param_headers
 from ..transport.noise import Noise
 from ..transport.streams import events
 from . import elicitation, paging
-from .session import Request, ServerInfo, Session
+from .session import LOG, Request, ServerInfo, Session
 
 MAX_CAPABILITIES = 16 * 1024  # bytes, about
 _TASKS = {"extensions": {const.TASKS: {}}}  # capability of a client that takes tasks
@@ -117,6 +117,8 @@ class ModernSession(Session):
         }
         if request.options.on_progress:
             params["_meta"]["progressToken"] = request.id
+        if request.options.on_log:
+            params["_meta"][f"{const.META_PREFIX}logLevel"] = request.options.log_level
         headers = {
             **self.spec.request_headers,
             **const.HTTP_HEADERS,
@@ -171,9 +173,11 @@ class ModernSession(Session):
         raise SessionLost(_lt("The connection was closed before the MCP server answered."))
 
     def _notified(self, message: dict[str, Any], request: Request) -> None:
+        params = message.get("params")
+        if message["method"] == LOG:
+            return request.logged(params, self.spec.blotted)
         if message["method"] != "notifications/progress":
             return self._heard(message["method"])
-        params = message.get("params")
         if isinstance(params, Mapping) and str(params.get("progressToken")) == str(request.id):
             request.progressed(params.get("progress"), params.get("total"), params.get("message"))
         return None

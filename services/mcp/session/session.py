@@ -9,7 +9,7 @@ import abc
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,8 +24,10 @@ from ...net.transport import EgressTransport
 from ...oauth.flow import OAuth, OAuthTransport
 from ...specs import ServerSpec
 from ..transport.stdio import Process
+from . import logs
 from .call_options import DEFAULTS, CallOptions
 
+LOG = "notifications/message"
 MAX_NUMBER = 2**53  # of steps; readers in JavaScript count no further
 
 Era = Literal["legacy", "modern"]
@@ -82,6 +84,16 @@ class Request:
             total = total if _is_number(total) else None
             message = message if isinstance(message, str) else ""
             self.options.on_progress(progress, total, text.one_line(message, 500))
+
+    def logged(self, params: Any, secrets: Sequence[str]) -> None:
+        """Pass on a log message, if the caller takes those of its level.
+
+        :param params: as the server has sent them
+        :param secrets: of the server, blotted out
+        """
+        take = self.options.on_log
+        if take and (message := logs.cleaned(params, self.options.log_level, secrets)):
+            take(message)
 
 
 def _is_number(value: Any) -> bool:

@@ -50,6 +50,7 @@ class Guard(Protocol):
     resumable: dict[str, jsonrpc.Id]
     asked: dict[str, jsonrpc.Id]
     intake: Callable[[], Intake]
+    on_log: Callable[[jsonrpc.Id, Any], None]
     aborted: set[str]
 
     def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]:

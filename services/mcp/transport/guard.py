@@ -34,6 +34,7 @@ class GuardTransport(httpx.AsyncBaseTransport):
     :param on_lost: called when that stream ends
     :param aside: where large results go
     :param intake: makes one for an answer
+    :param on_log: called with a request's id and params of a log message on its stream
     """
 
     def __init__(
@@ -45,10 +46,12 @@ class GuardTransport(httpx.AsyncBaseTransport):
         on_lost=None,
         aside: LargeResultBypass | None = None,
         intake: Callable[[], Intake] = Intake,
+        on_log: Callable[[jsonrpc.Id, Any], None] = lambda _request_id, _params: None,
     ):
         self.cap = cap
         self.aside = aside or LargeResultBypass()
         self.intake = intake
+        self.on_log = on_log
         self.faults: dict[jsonrpc.Id, EngineError] = {}
         self.flights: dict[jsonrpc.Id, Flight] = {}
         self.aborted: set[str] = set()

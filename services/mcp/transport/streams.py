@@ -101,6 +101,9 @@ class AnswerStream(httpx.AsyncByteStream):
         if isinstance(message, dict) and isinstance(message.get("method"), str):
             if not self._noise.passes(size):
                 return b"", False
+            if message["method"] == "notifications/message":
+                self._guard.on_log(self._id, message.get("params"))
+                return b"", False
             if "id" in message:
                 self._guard.asked[str(message["id"])] = self._id
             event.data = jsonrpc.dump(message)

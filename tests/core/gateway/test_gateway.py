@@ -14,6 +14,7 @@ from services.gateway import (
     questions,
     results,
     server,
+    sessions,
     stream,
     tasks,
 )
@@ -41,7 +42,7 @@ class Tools:
 
     def __init__(self, *tools):
         self.known = {tool.alias: tool for tool in tools or (spec("a__b"), spec("a__ask"))}
-        self.asked, self.answers, self.told = [], [], []
+        self.asked, self.answers, self.told, self.levels = [], [], [], {}
         self.state = {"status": "working"}
 
     def tools(self):
@@ -69,6 +70,12 @@ class Tools:
         if key != "call-1.q1":
             raise Unknown
         self.told.append((key, result))
+
+    def keep_log_level(self, session, level):
+        self.levels[session] = level
+
+    def log_level(self, session):
+        return self.levels.get(session, "")
 
     def as_task(self, question):
         return self.task(question.state)
@@ -969,10 +976,55 @@ def test_progress_only_grows():
     assert stream.Stream(None, is_cancelled_by_close=False).progress(1, None, "") == b""
 
 
-def listening(host=None, **params):
+def test_a_legacy_client_sets_its_level_once():
+    host, session = Tools(), sessions.seal(sessions.NONE, Tools.session_key)
+
+    def sent(level, **more):
+        headers = {"accept": BOTH, **more}
+        body = json.dumps(request("logging/setLevel", {"level": level})).encode()
+        return server.exchange(body, headers, host).reply(())
+
+    def level_of(**headers):
+        body = json.dumps(request("tools/call", {"name": "a__b"})).encode()
+        return server.exchange(body, {"accept": BOTH, **headers}, host).stream.log_level
+
+    known = {sessions.HEADER: session}
+    assert level_of(**known) == "", "nobody has asked for log messages"
+    assert sent("warning", **known).message["result"] == {}
+    assert (level_of(**known), level_of()) == ("warning", "")
+    assert sent("loud", **known).message["error"]["code"] == jsonrpc.INVALID_PARAMS
+    assert sent("info").status == 400, "nothing keeps the level of a client without a session"
+
+
+@pytest.mark.parametrize(
+    ("level", "known"), [("error", "error"), ("loud", ""), ([], ""), (None, "")]
+)
+def test_a_request_names_the_level_of_its_messages(level, known):
+    headers = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": "tools/call"}
+    meta = {**DECLARED, f"{META}logLevel": level} if level is not None else DECLARED
+    sent = request("tools/call", {"name": "a__b", "_meta": meta})
+    named = {**headers, "mcp-name": "a__b"}
+    assert stream_of(value=sent, **named).log_level == known
+    assert stream_of(None, "application/json", sent, **named).log_level == ""
+    set_level = request("logging/setLevel", {"level": "info", "_meta": DECLARED})
+    headers["mcp-method"] = "logging/setLevel"
+    refused = server.exchange(json.dumps(set_level).encode(), headers, Tools()).reply(())
+    assert refused.message["error"]["code"] == jsonrpc.METHOD_NOT_FOUND
+
+
+def test_a_log_message_names_its_server():
+    told = stream.Stream(None, is_cancelled_by_close=False)
+    (one,) = events(told.log({"level": "error", "data": [1], "logger": "store"}, "Weather"))
+    assert one["method"] == "notifications/message"
+    assert one["params"] == {"level": "error", "data": [1], "logger": "Weather/store"}
+    (one,) = events(told.log({"level": "error", "data": None}, "Weather"))
+    assert one["params"]["logger"] == "Weather"
+
+
+def listening(host=None, meta=DECLARED, scopes=("tools:read", "tools:call"), **params):
     headers = {"mcp-protocol-version": const.MODERN_VERSION, "mcp-method": "subscriptions/listen"}
-    sent = request("subscriptions/listen", {**params, "_meta": DECLARED})
-    return server.exchange(json.dumps(sent).encode(), headers, host or Tools())
+    sent = request("subscriptions/listen", {**params, "_meta": meta})
+    return server.exchange(json.dumps(sent).encode(), headers, host or Tools(), scopes)
 
 
 def events(*parts):
@@ -990,9 +1042,32 @@ def test_a_client_listens_for_other_tools():
 
 
 def test_a_client_is_told_only_of_what_it_wants():
-    told = listening(notifications={"promptsListChanged": True}).subscription
+    wanted = {"promptsListChanged": True, "resourceSubscriptions": ["odoo://notes/file:///a.txt"]}
+    told = listening(notifications=wanted).subscription
     (first,) = events(told.begun())
     assert first["params"]["notifications"] == {} and told.changed() == b""
+
+
+def test_a_client_listens_for_its_tasks():
+    ids = {"taskIds": ["a", "b", "a"]}
+    told = listening(notifications=ids, meta=TAKES).subscription
+    assert told.task_ids == ("a", "b") and not told.wants_tools
+    task = Task(id="a", status="working", created_at="1", updated_at="2", ttl=3)
+    first, other = events(told.begun(), told.task(task))
+    assert first["params"]["notifications"] == {"taskIds": ["a", "b"]}
+    assert other["method"] == "notifications/tasks"
+    assert other["params"]["taskId"] == "a" and other["params"]["status"] == "working"
+    assert other["params"]["_meta"][f"{META}subscriptionId"] == 7
+
+
+def test_who_cannot_listen_for_tasks():
+    def refused(notifications, **more):
+        reply = listening(notifications=notifications, **more).reply(())
+        return code((reply.status, reply.message))
+
+    assert refused({"taskIds": ["a"]})[1] == jsonrpc.MISSING_CAPABILITY
+    assert refused({"taskIds": "a"}, meta=TAKES) == (400, jsonrpc.INVALID_PARAMS)
+    assert refused({"taskIds": ["a"]}, meta=TAKES, scopes=("tools:read",))[0] == 403
 
 
 def test_a_stream_of_a_legacy_client_names_no_subscription():

@@ -1,9 +1,11 @@
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from conftest import POLICY, spec_of
 
+from services import const
 from services.errors import (
     ConnectFailed,
     EngineError,
@@ -15,9 +17,11 @@ from services.mcp.discovery import health
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
 from services.mcp.session.call_options import CallOptions
+from services.mcp.session.logs import BLOT
 from services.specs import ServerSpec
 from services.testing.fake_http import respond
 from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_tools import OBJECT, text
 
 
 async def call(pool, fake, tool="echo", arguments=None, *, conversation=1, timeout=60, **more):
@@ -178,6 +182,64 @@ async def test_progress_is_passed_on(any_fake, pool):
         == "done"
     )
     assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+
+
+async def _logs(call):
+    for level, data in (("debug", "far too much"), ("error", {"disk": "full"}), ("odd", "nothing")):
+        params = {"level": level, "logger": "store", "data": data}
+        await call.send({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+    return text(str(call.params.get("_meta", {}).get(f"{const.META_PREFIX}logLevel")))
+
+
+@pytest.fixture
+def logging_fake(any_fake):
+    any_fake.stream = True
+    any_fake.capabilities["logging"] = {}
+    any_fake.tools["logs"] = (_logs, OBJECT)
+    return any_fake
+
+
+async def test_log_messages_reach_the_call_that_takes_them(logging_fake, pool):
+    levels, seen, others = [], [], []
+
+    async def set_level(call):
+        levels.append(call.params["level"])
+        return {}
+
+    logging_fake.methods_more["logging/setLevel"] = set_level
+    asked = {"on_log": seen.append, "log_level": "info"}
+    told = await call(pool, logging_fake, "logs", {}, **asked)
+    assert seen == [{"level": "error", "logger": "store", "data": {"disk": "full"}}]
+    await call(pool, logging_fake, "logs", {}, on_log=others.append, log_level="debug")
+    await call(pool, logging_fake, "logs", {}, **asked)
+    await call(pool, logging_fake, "logs", {})
+    assert [one["level"] for one in others] == ["debug", "error"] and len(seen) == 2
+    if told == "None":
+        assert levels == ["info", "debug"], "a session tells a level once, and never a stricter one"
+    else:
+        assert (told, levels) == ("info", [])
+
+
+async def test_log_messages_do_not_repeat_what_the_server_was_sent(logging_fake, pool):
+    async def leaks(call):
+        data = {"Authorization": "Bearer sk-of-everybody", "headers": ["k3y-of-all", 1], "tries": 1}
+        params = {"level": "debug", "data": data}
+        await call.send({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+        return text("done")
+
+    logging_fake.tools["leaks"] = (leaks, OBJECT)
+    sent = {"headers": {"X-Key": "k3y-of-all", "X-Tenant": "1"}, "api_key": "sk-of-everybody"}
+    logging_fake.spec = replace(logging_fake.spec, **sent)
+    seen = []
+    await call(pool, logging_fake, "leaks", {}, on_log=seen.append)
+    data = {"Authorization": f"Bearer {BLOT}", "headers": [BLOT, 1], "tries": 1}
+    assert seen == [{"level": "debug", "data": data}]
+
+
+async def test_a_server_that_takes_no_level_is_called_all_the_same(legacy_fake, pool):
+    legacy_fake.capabilities["logging"] = {}
+    assert await call(pool, legacy_fake, on_log=print, log_level="info") == "hi"
+    assert "logging/setLevel" in legacy_fake.methods
 
 
 async def test_arguments_with_reserved_names_arrive(fake, pool):
