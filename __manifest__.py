@@ -89,9 +89,11 @@
         "views/budget_views.xml",
         "views/menus.xml",
         "views/oauth_templates.xml",
+        "views/conversation_report.xml",
         "views/portal_templates.xml",
         "views/portal_service_templates.xml",
         "views/portal_usage_templates.xml",
+        "views/portal_share_templates.xml",
     ],
     "oca_data_manual": ["data/prices.csv"],  # read by data/price.xml
     "demo": ["demo/demo.xml"],
@@ -112,8 +114,9 @@
             "woow_paas_platform/static/src/core/**/*.xml",
             "woow_paas_platform/static/src/markdown/**/*",
             "woow_paas_platform/static/src/records/**/*",
+            ("remove", "woow_paas_platform/static/src/records/card_lines.js"),
+            ("remove", "woow_paas_platform/static/src/records/rehearsal.*"),
             "woow_paas_platform/static/src/tool_call/**/*",
-            "woow_paas_platform/static/src/questions/**/*",
             "woow_paas_platform/static/src/context/**/*",
             "woow_paas_platform/static/src/turn/**/*",
             "woow_paas_platform/static/src/scroll/**/*",
@@ -121,11 +124,26 @@
             "woow_paas_platform/static/src/menu/**/*",
             "woow_paas_platform/static/src/filters/**/*",
             "woow_paas_platform/static/src/folders/**/*",
+            ("remove", "woow_paas_platform/static/src/folders/folder_dialog.*"),
             "woow_paas_platform/static/src/conversations/**/*",
             "woow_paas_platform/static/src/commands/**/*",
             "woow_paas_platform/static/src/mentions/**/*",
             "woow_paas_platform/static/src/composer/**/*",
             "woow_paas_platform/static/src/ai_chat/**/*",
+        ],
+        # Beside the chat, whose bundle is loaded first.
+        "woow_paas_platform.assets_chat_dialogs": [
+            "woow_paas_platform/static/src/folders/folder_dialog.*",
+            "woow_paas_platform/static/src/prompts/prompt_form.*",
+            "woow_paas_platform/static/src/prompts/prompt_dialog.*",
+        ],
+        "woow_paas_platform.assets_questions": [
+            "woow_paas_platform/static/src/questions/**/*",
+            "woow_paas_platform/static/src/records/card_lines.js",
+            "woow_paas_platform/static/src/records/rehearsal.*",
+        ],
+        # Beside both.
+        "woow_paas_platform.assets_decisions": [
             "woow_paas_platform/static/src/decisions/**/*",
         ],
         "woow_paas_platform.assets_chat_portal": [
@@ -155,6 +173,7 @@
             "woow_paas_platform/static/src/mcp_servers/**/*",
             "woow_paas_platform/static/src/server_forms/**/*",
             "woow_paas_platform/static/src/connections/**/*",
+            "woow_paas_platform/static/src/prompts/**/*",
         ],
         "woow_paas_platform.assets_service_assistants": [
             "woow_paas_platform/static/src/core/**/*.js",
@@ -174,6 +193,9 @@
         ],
         "web.assets_unit_tests": [
             ("include", "woow_paas_platform.assets_chat_backend"),
+            ("include", "woow_paas_platform.assets_chat_dialogs"),
+            ("include", "woow_paas_platform.assets_questions"),
+            ("include", "woow_paas_platform.assets_decisions"),
             ("include", "woow_paas_platform.assets_servers_backend"),
             ("include", "woow_paas_platform.assets_service_assistants"),
             "woow_paas_platform/static/tests/**/*",

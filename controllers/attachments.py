@@ -6,14 +6,22 @@ import binascii
 from odoo import http
 from odoo.http import request
 
+from ..models.conversation.conversation_folder import FOLDER
 from ..runtime.records import mentions
 from ..runtime.web.after_commit import AfterCommit
 from ..runtime.web.api_error import ApiError
 from ..services.llm import files
 from ..tools import db
 from ..tools.refusals import NotThere
-from .chat import READ, ROUTE, active_companies, assistant_or_404, conversation_or_404
-from .dispatcher import body
+from .chat import (
+    READ,
+    ROUTE,
+    active_companies,
+    assistant_or_404,
+    conversation_or_404,
+    folder_or_404,
+)
+from .dispatcher import body, query_text
 
 MAX_UPLOAD = files.MAX_BYTES * 4 // 3 + 4096  # bytes of a JSON body that carries a file as base64
 MAX_FORM = files.MAX_BYTES + 64 * 1024  # bytes of a form that carries one
@@ -82,10 +90,12 @@ class AttachmentController(http.Controller):
 
     @http.route("/api/ai/attachments/<int:attachment_id>", **READ)
     def attachment(self, attachment_id):
-        """A file of the caller's own conversation; only pictures are shown, the rest is downloaded."""
-        # sudo: ir.attachment - portal users have no access to the model; its conversation decides
+        """A file of the caller's own conversation or folder; only pictures are shown, the rest is downloaded."""
+        # sudo: ir.attachment - portal users have no access to the model; its conversation or folder decides
         attachment = request.env["ir.attachment"].sudo().browse(attachment_id).exists()
-        if attachment not in self._unsent():
+        if attachment.res_model == FOLDER and attachment.res_id:
+            folder_or_404(attachment.res_id)
+        elif attachment not in self._unsent():
             if attachment.res_model != "discuss.channel" or not attachment.res_id:
                 raise self._not_found()
             conversation_or_404(attachment.res_id)
@@ -111,6 +121,6 @@ class AttachmentController(http.Controller):
     def records(self, assistant_id):
         """Odoo records that a question to this assistant can attach, by a part of their names."""
         assistant = assistant_or_404(assistant_id)
-        words = request.httprequest.args.get("q", "")
-        found = mentions.search(request.env.user, assistant, words, active_companies())
+        words, companies = query_text("q"), active_companies()
+        found = mentions.search(request.env.user, assistant, words, companies)
         return {"records": found}

@@ -7,6 +7,7 @@ from odoo.exceptions import AccessError, ConcurrencyError, UserError
 from odoo.http import request
 from odoo.tools import config
 
+from ..models.conversation.conversation_folder import FOLDER
 from ..models.turn.question import Question
 from ..runtime import process
 from ..runtime.records import mentions
@@ -16,7 +17,7 @@ from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
 from ..services.render import conversation_file
 from ..tools.refusals import Refusal
-from .dispatcher import body, query_day, query_int
+from .dispatcher import body, query_day, query_int, query_text
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 
@@ -27,13 +28,20 @@ def _writes_nothing(*_args):
     return not config["db_replica_host"]
 
 
+def _exports_no_pdf(*_args):
+    """True if the export writes nothing: a report may keep the styles that it makes."""
+    return _writes_nothing() and request.httprequest.args.get("format") != "pdf"
+
+
 READ = {"methods": ["GET"], "readonly": _writes_nothing, **ROUTE}
+SERVICE = "woow_paas_platform.cloud_service"
 PAGE = 30
 MAX_BATCH = 100
 MAX_COMPANIES = 1_000  # that a browser may name
 EXPORTS = {  # ending of the file, and type
-    "markdown": ("md", "text/markdown"),
-    "json": ("json", "application/json"),
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "json": ("json", "application/json; charset=utf-8"),
+    "pdf": ("pdf", "application/pdf"),
 }
 SEARCH_CHARS = 200  # of the words to find a conversation by
 
@@ -46,12 +54,16 @@ def conversation_or_404(conversation_id):
 
 
 def folder_or_404(folder_id):
-    """:return: the caller's own folder, an empty recordset for 0"""
-    folders = request.env["woow_paas_platform.conversation_folder"]
-    folder = folders.browse(folder_id)._own_folder() if folder_id else folders
-    if folder_id and not folder:
+    """The caller's own folder."""
+    folder = request.env[FOLDER].browse(folder_id)._own_folder()
+    if not folder:
         raise ApiError.not_found(request.env._("This folder does not exist."))
     return folder
+
+
+def chosen_folder(folder_id):
+    """:return: see `folder_or_404`; an empty recordset without an id"""
+    return folder_or_404(folder_id) if folder_id else request.env[FOLDER]
 
 
 def visible_or_404(model, record_id, sentence):
@@ -59,6 +71,19 @@ def visible_or_404(model, record_id, sentence):
     if not record or not record.has_access("read"):
         raise ApiError.not_found(sentence)
     return record
+
+
+def record_or_404(model, res_id):
+    """A record by its model and id; a model that the caller may not read does not exist.
+
+    :return: None without either
+    """
+    if not model and not res_id:
+        return None
+    sentence = request.env._("This record does not exist.")
+    if model not in request.env or request.env[model]._abstract:
+        raise ApiError.not_found(sentence)
+    return visible_or_404(model, res_id or 0, sentence)
 
 
 def turn_or_404(turn_id):
@@ -81,12 +106,14 @@ def assistant_or_404(assistant_id):
     )
 
 
+def service_or_404(service_id):
+    sentence = request.env._("This cloud service does not exist.")
+    return visible_or_404(SERVICE, service_id, sentence)
+
+
 def visible_service(service_id):
     """:return: the cloud service, an empty recordset without an id"""
-    model = "woow_paas_platform.cloud_service"
-    if not service_id:
-        return request.env[model]
-    return visible_or_404(model, service_id, request.env._("This cloud service does not exist."))
+    return service_or_404(service_id) if service_id else request.env[SERVICE]
 
 
 def message_text(content, *, may_be_empty=False):
@@ -127,6 +154,15 @@ def _one_of_batch(act, record_id):
         problem = api_error.of(error, api_error.request_reader())
         return {"id": record_id, "ok": False, "error": problem.item()}
     return {"id": record_id, "ok": True, "error": None}
+
+
+@contextlib.contextmanager
+def one_at_a_time():
+    """Let a request of the caller that takes seconds begin only when none other of that kind is under way."""
+    with listeners.slots(request.db).hold(request.env.uid, SEARCH) as has_slot:
+        if not has_slot:
+            raise ApiError.too_many_waits(request.env.lang)
+        yield
 
 
 @contextlib.contextmanager
@@ -211,18 +247,19 @@ class ChatController(http.Controller):
             "since": query_day("since") if request.httprequest.args.get("since") else None,
             "has_files": bool(query_int("has_files", 0, 0, 1)),
         }
-        if res_id := query_int("res_id"):
-            part["record"] = request.httprequest.args.get("res_model", ""), res_id
+        res_model, res_id = query_text("res_model"), query_int("res_id")
+        if bool(res_model) != bool(res_id):
+            raise ApiError(400, "invalid_parameter", "“res_model” and “res_id” belong together.")
+        if res_id:
+            part["record"] = res_model, res_id
         if assistant_id := query_int("assistant_id"):
             part["assistant"] = assistant_or_404(assistant_id)
         if (folder_id := query_int("folder_id")) is not None:
-            part["folder"] = folder_or_404(folder_id)
+            part["folder"] = chosen_folder(folder_id)
         Channel = request.env["discuss.channel"]
         excerpts, is_whole = {}, True
-        if words := " ".join(request.httprequest.args.get("q", "").split())[:SEARCH_CHARS]:
-            with listeners.slots(request.db).hold(request.env.uid, SEARCH) as has_slot:
-                if not has_slot:
-                    raise ApiError.too_many_waits(request.env.lang)
+        if words := " ".join(query_text("q").split())[:SEARCH_CHARS]:
+            with one_at_a_time():
                 channels, excerpts, is_whole = Channel._ai_conversations_with(words, **part)
         else:
             channels = Channel._ai_conversations(**part)
@@ -240,42 +277,45 @@ class ChatController(http.Controller):
             "incomplete": not is_whole,
         }
 
+    @http.route("/api/ai/conversations/records", **READ)
+    def records_of_conversations(self):
+        return {"records": request.env["discuss.channel"]._counts_by_record()}
+
     @http.route("/api/ai/conversations", methods=["POST"], **ROUTE)
     def create_conversation(self):
         values = body("NewConversation")
         assistant = assistant_or_404(values["assistant_id"])
         service = visible_service(values["cloud_service_id"])
-        folder = folder_or_404(values["folder_id"] or 0)
+        folder = chosen_folder(values["folder_id"])
+        record = record_or_404(values["res_model"], values["res_id"])
         channel = request.env["discuss.channel"]._create_ai_conversation(
-            assistant, service, values["name"], self._record(values)
+            assistant,
+            service,
+            values["name"],
+            record or folder._record_for(assistant, service),
+            is_temporary=bool(values["temporary"]),
         )
         if values["enabled_servers"] is not None:
             channel._select_servers(values["enabled_servers"])
         if folder:
             channel._keep("move", folder)
-        data = {**channel._conversation_data(), "can_post": channel._can_post()}
+        data = {
+            **channel._conversation_data(),
+            "can_post": channel._can_post(),
+            "assistants": channel._assistants_to_retry(),
+        }
         return request.make_json_response(data, status=201)
 
     @http.route("/api/ai/conversations/batch", methods=["POST"], **ROUTE)
     def keep_conversations(self):
         """The same act on several conversations; one that fails costs the others nothing."""
         values = body("ConversationBatch")
-        folder = folder_or_404(values["folder_id"] or 0)
+        folder = chosen_folder(values["folder_id"])
         return batch_results(
             "conversation_ids",
             values["conversation_ids"],
             lambda number: conversation_or_404(number)._keep(values["action"], folder),
         )
-
-    def _record(self, values):
-        """The record that the conversation is about; a model that the caller may not read does not exist."""
-        model, res_id = values["res_model"], values["res_id"]
-        if not model and not res_id:
-            return None
-        sentence = request.env._("This record does not exist.")
-        if model not in request.env or request.env[model]._abstract:
-            raise ApiError.not_found(sentence)
-        return visible_or_404(model, res_id or 0, sentence)
 
     @http.route("/api/ai/conversations/<int:conversation_id>", **READ)
     def conversation(self, conversation_id):
@@ -283,28 +323,34 @@ class ChatController(http.Controller):
             limit=query_int("limit", PAGE, 1, 100), before=query_int("before")
         )
 
-    @http.route("/api/ai/conversations/<int:conversation_id>/export", **READ)
+    @http.route(
+        "/api/ai/conversations/<int:conversation_id>/export",
+        **{**READ, "readonly": _exports_no_pdf},
+    )
     def export_conversation(self, conversation_id):
         """The whole conversation as a file; one at a time, since a long one takes seconds."""
         channel = conversation_or_404(conversation_id)
         kind = request.httprequest.args.get("format") or "markdown"
         if kind not in EXPORTS:
-            raise ApiError(400, "invalid_parameter", "“format” must be “markdown” or “json”.")
+            raise ApiError(
+                400, "invalid_parameter", "“format” must be “markdown”, “json” or “pdf”."
+            )
         ending, mimetype = EXPORTS[kind]
-        with listeners.slots(request.db).hold(request.env.uid, SEARCH) as has_slot:
-            if not has_slot:
-                raise ApiError.too_many_waits(request.env.lang)
-            exported = channel._exported()
-        content = (
-            json.dumps(exported, ensure_ascii=False, indent=1)
-            if kind == "json"
-            else conversation_file.markdown(exported, channel._words_of_export())
-        )
+        with one_at_a_time():
+            if kind == "pdf":
+                name, content = channel._exported_pdf()
+            else:
+                exported = channel._exported()
+                name = exported["name"]
+        if kind == "json":
+            content = json.dumps(exported, ensure_ascii=False, indent=1)
+        elif kind == "markdown":
+            content = conversation_file.markdown(exported, channel._words_of_export())
         return request.make_response(
             content,
             headers=[
-                ("Content-Type", f"{mimetype}; charset=utf-8"),
-                ("Content-Disposition", http.content_disposition(f"{exported['name']}.{ending}")),
+                ("Content-Type", mimetype),
+                ("Content-Disposition", http.content_disposition(f"{name}.{ending}")),
                 ("Cache-Control", "no-store"),
                 ("X-Content-Type-Options", "nosniff"),
             ],
@@ -384,10 +430,20 @@ class ChatController(http.Controller):
         turn._show_version()
         return channel._conversation_data()
 
+    @http.route("/api/ai/turns/<int:turn_id>/continue", methods=["POST"], **ROUTE)
+    def continue_turn(self, turn_id):
+        """A conversation of the caller's own that begins with the text of this one until the answer."""
+        turn = own_turn_or_404(turn_id)
+        conversation_or_404(turn.channel_id.id)
+        with one_at_a_time():
+            channel = request.env["woow_paas_platform.conversation_share"]._continue_from(turn)
+        return request.make_json_response(channel._conversation_data(), status=201)
+
     @http.route("/api/ai/turns/<int:turn_id>/retry", methods=["POST"], **ROUTE)
     def retry_turn(self, turn_id):
-        """Answer the same question once more without repeating a call."""
+        """Answer the same question once more, by another assistant if one is named; no call is repeated."""
         turn = turn_or_404(turn_id)
+        other = body("Retry")["assistant_id"]
         channel = conversation_or_404(turn.channel_id.id)
         channel._refuse_while_busy()
         if turn != channel._last_turn():
@@ -395,7 +451,7 @@ class ChatController(http.Controller):
                 409, "turn_outdated", request.env._("Only the last answer can be retried.")
             )
         with starting_a_turn():
-            retry = turn._retry(in_browser=is_in_browser())
+            retry = turn._retry(other and assistant_or_404(other), in_browser=is_in_browser())
         return accepted(retry)
 
     @http.route("/api/ai/turns/<int:turn_id>/rating", methods=["PUT"], **ROUTE)

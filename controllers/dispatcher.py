@@ -146,6 +146,11 @@ def query_int(name, default=None, low=0, high=2**31 - 1):
     return value
 
 
+def query_text(name):
+    """A text of the query string that PostgreSQL takes, empty without one."""
+    return text.storable(request.httprequest.args.get(name, ""))
+
+
 def query_day(name):
     """A day of the query string, required."""
     try:

@@ -147,6 +147,11 @@ class ServicePortal(CustomerPortal):
         values = {"page_name": "ai_settings", "props": {}}
         return request.render("woow_paas_platform.portal_my_ai_servers", values)
 
+    @http.route("/my/ai/prompts", **PAGE)
+    def portal_my_ai_prompts(self, **_kw):
+        values = {"page_name": "ai_settings"}
+        return request.render("woow_paas_platform.portal_my_ai_prompts", values)
+
     @http.route("/my/ai/connections", **PAGE)
     def portal_my_ai_connections(self, **_kw):
         values = {"page_name": "ai_settings"}

@@ -25,7 +25,7 @@ from .chat import (
     visible_or_404,
     visible_service,
 )
-from .dispatcher import body, query_int
+from .dispatcher import body, query_int, query_text
 
 CONVERSATION = "/api/ai/conversations/<int:conversation_id>"
 NAME_CHARS = 60  # of a record whose words a prompt holds
@@ -155,8 +155,8 @@ class PromptsResourcesController(http.Controller):
     @http.route(f"{NEW_CHAT}/default-prompts", **READ)
     def default_prompts(self, assistant_id):
         """Prompts of administrators for a new chat about a record of the model ?model=."""
-        model = request.httprequest.args.get("model", "")
-        offered = request.env[DEFAULT]._offered(assistant_or_404(assistant_id), model)
+        assistant = assistant_or_404(assistant_id)
+        offered = request.env[DEFAULT]._offered(assistant, query_text("model"))
         return {"prompts": [{"id": prompt.id, "name": prompt.name} for prompt in offered]}
 
     @http.route("/api/ai/default-prompts/<int:prompt_id>/fill", methods=["POST"], **ROUTE)

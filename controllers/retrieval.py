@@ -17,12 +17,11 @@ from ..models.recall.action_type_recall import (
 from ..runtime import process
 from ..runtime.web import direct_call
 from ..runtime.web.api_error import ApiError
-from ..services import text
 from ..services.schemas import arguments
 from ..services.specs import CallResult, ToolCall
 from ..tools.refusals import InvalidArguments
 from .chat import ROUTE
-from .dispatcher import body
+from .dispatcher import body, query_text
 
 _logger = logging.getLogger(__name__)
 
@@ -118,7 +117,7 @@ class RetrievalController(http.Controller):
         return account
 
     def _query(self, name):
-        value = text.storable(request.httprequest.args.get(name, "")).strip()
+        value = query_text(name).strip()
         _require(**{name: value})
         return value
 

@@ -229,6 +229,8 @@ CONNECTION = {
 RECORD = {"model": TEXT, "id": INT, "name": TEXT}
 NAMED = _object({"id": INT, "name": TEXT})
 IMAGE_URL = {**_or_null(TEXT), "description": "Of its image, null without one"}
+FACE = _object({"id": INT, "name": TEXT, "image_url": IMAGE_URL})
+TO_RETRY = {**_list(FACE), "description": "Those who may answer the last question once more"}
 STARTERS = {**_list(TEXT), "description": "Questions that a chat may begin with"}
 RECORD_MODELS = {
     **_list(_object({"model": TEXT, "name": TEXT})),
@@ -238,7 +240,7 @@ TURN_STATE = _one_of("queued", "running", "waiting", "done", "failed", "stopped"
 CONVERSATION = {
     "id": INT,
     "name": TEXT,
-    "assistant": _object({"id": INT, "name": TEXT, "image_url": IMAGE_URL}),
+    "assistant": FACE,
     "cloud_service": _or_null(NAMED),
     "record": _or_null(_object(RECORD)),
     "last_message_at": MOMENT,
@@ -246,6 +248,16 @@ CONVERSATION = {
     "pinned": BOOL,
     "archived": BOOL,
     "folder_id": _or_null(INT),
+    "temporary": {**BOOL, "description": "In no list, and deleted when it is over"},
+}
+FOLDER = {
+    "instructions": {**TEXT, "description": "Said to assistants in its conversations"},
+    "attachment_ids": {
+        **_list(INT),
+        "description": "All its files: those that it has and those that wait for a message",
+    },
+    "res_model": TEXT,
+    "res_id": {**INT, "description": "Record of conversations that are begun in it, 0 for none"},
 }
 CAN_POST = {**BOOL, "description": "Whether the caller may post on the record, in the backend"}
 CHANGES = _list(
@@ -526,6 +538,7 @@ SCHEMAS = {
             "excerpt": {**TEXT, "description": "Of a message with the words of `q`"},
             "unseen": {**BOOL, "description": "Has an answer that the caller has not seen"},
             "can_post": CAN_POST,
+            "assistants": TO_RETRY,
         },
     ),
     "Conversations": _object(
@@ -540,6 +553,7 @@ SCHEMAS = {
                 **TEXT,
                 "description": "Why nothing can be asked here any more, empty while it can",
             },
+            "assistants": TO_RETRY,
             "can_post": CAN_POST,
             "unseen": {**BOOL, "description": "Whether an answer came that no browser has shown"},
             "queued": _list(
@@ -560,7 +574,7 @@ SCHEMAS = {
             "role": _one_of("user", "assistant"),
             "html": TEXT,
             "text": TEXT,
-            "author": NAMED,
+            "author": FACE,
             "date": MOMENT,
             "attachments": _list(ref("File")),
             "turn": _or_null(ref("EndedTurn")),
@@ -579,6 +593,22 @@ SCHEMAS = {
     ),
     "DefaultPrompts": _object({"prompts": _list(NAMED)}),
     "FilledPrompt": _object({"content": TEXT}),
+    "SavedPrompt": _object(
+        {
+            "id": INT,
+            "name": {**TEXT, "description": "Typed after a slash"},
+            "content": TEXT,
+            "fields": {**_list(TEXT), "description": "Names in braces in `content`"},
+            "workspace": _or_null(NAMED),
+            "can_edit": BOOL,
+        }
+    ),
+    "SavedPrompts": _object(
+        {
+            "prompts": _list(ref("SavedPrompt")),
+            "workspaces": {**_list(NAMED), "description": "Whose prompts the caller writes"},
+        }
+    ),
     "File": _open(FILE),
     "UnsentFile": _object(
         {
@@ -664,11 +694,22 @@ SCHEMAS = {
         {
             "show_tool_calls": BOOL,
             "notify": BOOL,
+            "remembers": BOOL,
+            "digest": BOOL,
             "language": TEXT,
             "languages": _list(_object({"code": TEXT, "name": TEXT})),
         }
     ),
-    "PreferencesChange": _object({}, {"show_tool_calls": BOOL, "notify": BOOL, "language": TEXT}),
+    "PreferencesChange": _object(
+        {},
+        {
+            "show_tool_calls": BOOL,
+            "notify": BOOL,
+            "remembers": BOOL,
+            "digest": BOOL,
+            "language": TEXT,
+        },
+    ),
     "Permissions": _object(
         {
             "grants": _list(
@@ -749,18 +790,39 @@ SCHEMAS = {
             "res_id": INT,
             "folder_id": INT,
             "enabled_servers": _list(TEXT),
+            "temporary": {
+                **BOOL,
+                "description": "In no list, and deleted a day after the last question unless it is kept",
+            },
         },
+    ),
+    "ConversationCounts": _object(
+        {"records": _list(_object({"model": TEXT, "id": INT, "count": INT}))}
     ),
     "ConversationBatch": _object(
         {
             "conversation_ids": _list(INT),
-            "action": _one_of("pin", "unpin", "archive", "restore", "move", "delete"),
+            "action": _one_of(
+                "pin", "unpin", "archive", "restore", "move", "keep", "end", "delete"
+            ),
         },
         {"folder_id": {**INT, "description": "Where `move` puts them; out of any folder without"}},
     ),
-    "Folder": _object({"id": INT, "name": TEXT}),
+    "Folder": _object(
+        {
+            "id": INT,
+            "name": TEXT,
+            "instructions": TEXT,
+            "files": _list(ref("UnsentFile")),
+            "record": _or_null(_object(RECORD)),
+            "unseen": {**BOOL, "description": "Has an answer that the caller has not seen"},
+        }
+    ),
     "Folders": _object({"folders": _list(ref("Folder"))}),
+    "NewFolder": _object({"name": TEXT}, FOLDER),
+    "FolderChange": _object({}, {"name": TEXT, **FOLDER}),
     "NewName": _object({"name": TEXT}),
+    "Retry": _object({}, {"assistant_id": {**INT, "description": "Who answers this time"}}),
     "Question": _object(
         {"content": TEXT},
         {
@@ -895,6 +957,9 @@ SCHEMAS = {
     ),
     "PromptFill": _object({"server_id": INT, "name": TEXT}, {"arguments": VALUES}),
     "DefaultPromptFill": _object({"res_id": INT}),
+    "NewPrompt": _object({"name": TEXT, "content": TEXT}, {"workspace_id": INT}),
+    "PromptChange": _object({"name": TEXT, "content": TEXT}),
+    "SavedPromptFill": _object({}, {"fields": VALUES}),
     "ResourceRead": _object({"server_id": INT, "uri": TEXT}),
     "ResourceAttach": _object({"server_id": INT, "uri": TEXT}, {"name": TEXT, "arguments": VALUES}),
     "Completion": _object(

@@ -273,6 +273,17 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FolderWords:
+    """Instructions and files that a conversation's folder holds for it."""
+
+    name: str
+    said: str  # instructions of the person
+    own: str  # of these, the person's own words
+    files: tuple[Mapping[str, Any], ...]  # see `llm.files`
+    is_foreign: bool  # neither the person nor the operator has written all of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Context limit of a request to the model, in tokens."""
 
@@ -344,6 +355,7 @@ class TurnRequest:
     llm: LlmSpec
     system_prompt: str
     history: tuple[Mapping[str, Any], ...]
+    preface: tuple[Mapping[str, Any], ...] = ()  # stands in front of it, and is never summed up
     servers: tuple[ServerSpec, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     limits: Limits = Limits()

@@ -32,6 +32,7 @@ from . import test_data
 from . import test_deciders
 from . import test_default_prompts
 from . import test_decisions
+from . import test_digest
 from . import test_discuss
 from . import test_discuss_cards
 from . import test_discuss_files
@@ -44,6 +45,7 @@ from . import test_execute_api
 from . import test_flat_cost
 from . import test_export
 from . import test_fleet
+from . import test_folders
 from . import test_gateway
 from . import test_gateways
 from . import test_health
@@ -58,6 +60,7 @@ from . import test_mcp_permissions
 from . import test_mcp_server
 from . import test_mcp_switch
 from . import test_members
+from . import test_memory
 from . import test_metrics
 from . import test_neutralize
 from . import test_oauth_server
@@ -77,6 +80,7 @@ from . import test_pool_timeout
 from . import test_portal_pages
 from . import test_prompts_resources
 from . import test_provider
+from . import test_push
 from . import test_questions
 from . import test_quotas
 from . import test_ratings
@@ -97,12 +101,14 @@ from . import test_records_values
 from . import test_records_write
 from . import test_retry
 from . import test_runs
+from . import test_saved_prompts
 from . import test_secrets
 from . import test_secrets_move
 from . import test_server_credential
 from . import test_server_file
 from . import test_server_opt_out
 from . import test_service_assistants
+from . import test_shares
 from . import test_sign_in
 from . import test_sign_in_access
 from . import test_stdio_owners
@@ -113,6 +119,7 @@ from . import test_store
 from . import test_store_calls
 from . import test_taint
 from . import test_template_file
+from . import test_temporary
 from . import test_timeline
 from . import test_tool_trial
 from . import test_tool_call_report

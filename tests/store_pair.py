@@ -6,6 +6,7 @@ from unittest.mock import patch
 from odoo import fields
 
 from ..models.governance import cost
+from ..models.turn.question import Question
 from ..services.errors import (
     BudgetExhausted,
     ElicitationRequired,
@@ -248,6 +249,21 @@ class StorePair:
         self.both(real, self.model.close_lost)
 
     # ------------------------------------------------------------ acts of people
+
+    def post(self, channel, *, steers=False):
+        """A member asks; who has nothing left of the budget is refused."""
+        member = self.case.member
+        asked = []
+
+        def real():
+            with self.env.cr.savepoint():
+                asked.append(channel.with_user(member)._ask(Question("Hello", steers=steers)))
+
+        def mine():
+            self.model.check_budget()
+            self.model.post(asked[0].id, channel.id, member.id, steers=steers)
+
+        self.both(real, mine)
 
     def over_http(self, turn_id, model, **body):
         def real():

@@ -247,8 +247,15 @@ class TestChatApi(AiHttpCase):
             own.append(self._new(**about)[1]["id"])
             self.assertEqual(self._listed(query), own[-1:])
             self.assertEqual(self._listed(query.replace("partner", "users")), [])
-        answer = self._call("GET", "/api/ai/conversations?res_model=res.partner&res_id=x")
-        self._assert_error(answer, 400, "invalid_parameter")
+            counted = {"model": about["res_model"], "id": about["res_id"], "count": 1}
+            answer = self._call("GET", "/api/ai/conversations/records")[1]
+            self.assertEqual(answer, {"records": [counted]})
+        self._act("archive", own[-1])
+        answer = self._call("GET", "/api/ai/conversations/records")[1]
+        self.assertEqual(answer, {"records": []})
+        for half in ("res_model=res.partner", "res_model=res.partner&res_id=x", "res_id=1"):
+            answer = self._call("GET", f"/api/ai/conversations?{half}")
+            self._assert_error(answer, 400, "invalid_parameter")
 
     def test_the_list_is_narrowed_by_assistant_time_and_files(self):
         self._sign_in(self.member)
@@ -280,7 +287,7 @@ class TestChatApi(AiHttpCase):
     def test_what_no_folder_may_be_is_refused_with_a_sentence(self):
         self._sign_in(self.member)
         folder = self._folder("Trips")[1]
-        for name in ("", "  ", "trips"):
+        for name in ("", "  ", "\u202e", "trips", "tr\u200bips"):
             with self.subTest(name=name):
                 self._assert_error(self._folder(name), 422, "refused")
         same = self._call("PATCH", f"/api/ai/folders/{folder['id']}", {"name": "TRIPS"})
@@ -518,6 +525,16 @@ class TestChatApi(AiHttpCase):
         self._assert_error(
             self._call("GET", "/api/ai/conversations?limit=x"), 400, "invalid_parameter"
         )
+        for path_of, method in (
+            ("/api/ai/folders/0", "PATCH"),
+            ("/api/ai/folders/0", "DELETE"),
+            ("/api/ai/cloud-services/0/assistants", "GET"),
+        ):
+            self._assert_error(self._call(method, path_of, {}), 404, "not_found")
+        for query in ("conversations?q=a%00b", "conversations?res_model=a%00b&res_id=1"):
+            self.assertEqual(self._call("GET", f"/api/ai/{query}")[1]["conversations"], [])
+        prompts = f"/api/ai/assistants/{self.assistant.id}/default-prompts?model=a%00b"
+        self.assertEqual(self._call("GET", prompts), (200, {"prompts": []}))
         self._assert_error(self._new(assistant_id=99999999), 404, "not_found")
         self.assertIsNone(self._call("GET", path.removesuffix("/messages"))[1]["turn"])
 

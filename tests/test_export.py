@@ -1,15 +1,22 @@
 """Export of a conversation: what its person gets of it, and nobody else."""
 
+import base64
+import io
 from unittest.mock import patch
 
 import markdown_it
 from odoo.tests import tagged
+from odoo.tools.pdf import PdfFileReader
 
 from ..models.conversation import discuss_channel_view
 from ..services.render.conversation_file import FORMAT, RESULT_CHARS
 from .common import AiHttpCase
 from .test_timeline import FINAL, SAID
 
+PNG = (  # 2 × 2 pixels
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg=="
+)
+HUGE = base64.b64decode(PNG)[:16] + b"\x00\x00\xff\xff" * 2 + base64.b64decode(PNG)[24:]
 LONG = "晴" * (RESULT_CHARS + 500)
 
 
@@ -111,8 +118,60 @@ class TestExport(AiHttpCase):
             with patch.object(discuss_channel_view, "EXPORT_WEIGHT", 1):
                 self.assertEqual(len(self._get("?format=json").json()["messages"]), 3)
 
+    def test_pdf_holds_messages_calls_and_pictures(self):
+        """Printed where Odoo can print; refused with a sentence elsewhere."""
+        self._answer("sunny <script>alert(1)</script>")
+        # the picture of a call, and one that claims to be too large to be drawn
+        picture = self.turn.call_ids.attachment_ids
+        picture.raw = base64.b64decode(PNG)
+        huge = picture.copy({"name": "huge.png", "raw": HUGE})
+        self.turn.call_ids.attachment_ids |= huge
+        self.env.flush_all()
+        Report = self.env.registry["ir.actions.report"]
+        if self.env["ir.actions.report"].get_wkhtmltopdf_state() != "ok":
+            answer = self._call("GET", f"{self.path}?format=pdf")
+            self._assert_error(answer, 422, "pdf_unavailable")
+            return
+        render = Report._render_qweb_pdf
+
+        def forced(report, *args, **kwargs):  # Odoo's tests print nothing otherwise
+            return render(report.with_context(force_report_rendering=True), *args, **kwargs)
+
+        with patch.object(Report, "_render_qweb_pdf", forced):
+            response = self._get("?format=pdf")
+        self.assertEqual(
+            (response.status_code, response.headers["Content-Type"]), (200, "application/pdf")
+        )
+        document = PdfFileReader(io.BytesIO(response.content))
+        # without blanks, which readers see between letters of different fonts
+        said = "".join("".join(page.extract_text() for page in document.pages).split())
+        for words in (
+            self.member.name,
+            "Let me see.",
+            "It is sunny.",
+            "weather.forecast",
+            "<script>alert(1)</script>",
+            "Attached: huge.png, map.png",
+        ):
+            self.assertIn("".join(words.split()), said)
+        images = [image for page in document.pages for image in page.images]
+        self.assertEqual(len(images), 1)
+
+    def test_pdf_is_refused_where_it_is_too_long_or_nothing_prints(self):
+        Report = self.env.registry["ir.actions.report"]
+        for state, chars, status, code in (
+            ("install", 1_000_000, 422, "pdf_unavailable"),
+            ("ok", 10, 413, "conversation_too_long"),
+        ):
+            with (
+                patch.object(Report, "get_wkhtmltopdf_state", lambda _self, said=state: said),
+                patch.object(discuss_channel_view, "PDF_CHARS", chars),
+            ):
+                answer = self._call("GET", f"{self.path}?format=pdf")
+            self._assert_error(answer, status, code)
+
     def test_others_and_unknown_formats_are_refused(self):
-        response = self.url_open(f"{self.path}?format=pdf")
+        response = self.url_open(f"{self.path}?format=docx")
         self.assertEqual(response.status_code, 400)
         self.assertEqual(response.json()["error"]["code"], "invalid_parameter")
         for person in (self.owner, self.admin, self.internal):

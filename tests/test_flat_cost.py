@@ -157,6 +157,23 @@ class TestFlatCost(AiHttpCase):
         self.assertLessEqual(found[10_000], found[100], found)
         self.assertLess(found[100], 20, found)
 
+    def test_a_list_in_which_nothing_is_pinned_or_archived(self):
+        """The memberships of all conversations are not read for those few."""
+        self._fill(10_000)
+        members = self.env["discuss.channel.member"].search(
+            [("channel_id.woow_user_id", "=", self.member.id)]
+        )
+        members.write({"woow_is_pinned": False, "woow_is_archived": False})
+        self.env.flush_all()
+        self.env.cr.execute("ANALYZE discuss_channel; ANALYZE discuss_channel_member")
+        Channel = self.env["discuss.channel"].with_user(self.member)
+        with self._queries(("discuss_channel_member",)) as statements:
+            Channel._ai_conversations(31)
+        for statement in statements:
+            self.env.cr.execute(b"EXPLAIN " + statement.encode())
+            plan = "\n".join(line for (line,) in self.env.cr.fetchall())
+            self.assertNotIn("Seq Scan on discuss_channel_member ", plan, statement)
+
     def _fill(self, total):
         """Let the member have so many conversations in 50 folders, of each five one pinned, one archived."""
         self.env.cr.execute(

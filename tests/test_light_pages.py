@@ -4,6 +4,8 @@ from .common import AiHttpCase
 
 MODULE = "woow_paas_platform"
 CHAT = f"{MODULE}.assets_chat_portal"
+DECISIONS = f"{MODULE}.assets_decisions"
+QUESTIONS = f"{MODULE}.assets_questions"
 FORMS = f"{MODULE}.assets_servers"
 # Of every page of a website or of the portal; the backend's chat is no part of its first load.
 COMMON = ("web.assets_frontend", "web.assets_frontend_minimal", "web.assets_frontend_lazy")
@@ -38,15 +40,25 @@ class TestLightPages(AiHttpCase):
 
     def test_our_pages_ask_for_what_they_show(self):
         self._sign_in(self.member)
-        for path, bundle in {
-            "/my": None,
-            "/my/services": None,
-            "/my/ai": CHAT,
-            "/my/ai/decisions": CHAT,
-            "/my/ai-servers": FORMS,
-            "/my/ai/connections": FORMS,
+        for path, bundles in {
+            "/my": set(),
+            "/my/services": set(),
+            "/my/ai": {CHAT},
+            "/my/ai/decisions": {CHAT, QUESTIONS, DECISIONS},
+            "/my/ai-servers": {FORMS},
+            "/my/ai/connections": {FORMS},
         }.items():
             with self.subTest(path=path):
                 page = self.url_open(path).text
-                found = {name for name in (CHAT, FORMS) if f"{name}.min.js" in page}
-                self.assertEqual(found, {bundle} - {None})
+                found = {
+                    name for name in (CHAT, QUESTIONS, DECISIONS, FORMS) if f"{name}.min.js" in page
+                }
+                self.assertEqual(found, bundles)
+
+    def test_the_chat_brings_what_a_click_opens_only_then(self):
+        """Dialogs, questions and the page of decisions are no part of what a chat loads first."""
+        for chat in (CHAT, f"{MODULE}.assets_chat_backend"):
+            for later in (QUESTIONS, DECISIONS, f"{MODULE}.assets_chat_dialogs"):
+                with self.subTest(chat=chat, later=later):
+                    self.assertTrue(self._files(later))
+                    self.assertFalse(self._files(chat) & self._files(later))

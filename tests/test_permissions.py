@@ -97,6 +97,10 @@ RIGHTS = {
     "direct_call": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "question": (OWN_OR_ADMIN, NOBODY, NOBODY, NOBODY),
     "folder": (OWN, NOBODY, NOBODY, NOBODY),
+    "share": (OWN, NOBODY, NOBODY, NOBODY),  # readers have the link
+    "saved_prompt": (OWN, NOBODY, NOBODY, NOBODY),
+    "workspace_prompt": (SEERS - ADMIN, NOBODY, NOBODY, NOBODY),
+    "memory": (OWN, NOBODY, NOBODY, NOBODY),
     "grant": (OWN_OR_ADMIN, NOBODY, NOBODY, OWN_OR_ADMIN),
     "rule": (ADMIN, ADMIN, ADMIN, ADMIN),
     "person_rule": (ADMIN, ADMIN, ADMIN, ADMIN),
@@ -149,6 +153,10 @@ class People:
             server = getattr(cls, f"{name}_server")
             setattr(cls, f"{name}_version", server.version_ids[:1])
         cls.folder = cls._make("conversation_folder", name="Trips", user_id=cls.member.id)
+        cls.saved_prompt = cls._make(
+            "saved_prompt", name="sea", content="Of {sea}.", user_id=cls.member.id
+        )
+        cls.memory = cls._make("memory", user_id=cls.member.id, text="I live in Taipei.")
         cls.grant = cls._model("tool_grant")._grant(cls.turn, cls.forecast, "always")
         cls.credential = cls._model("server_credential")._keep(cls.server, cls.member, "sk-member")
         cls.oauth_client = cls._make(
@@ -251,6 +259,10 @@ class TestPermissionsOnRecords(People, AiCase):
             "gateway": cls._make("gateway", name="Sales"),
             "oauth_client": cls.oauth_client,
             "oauth_grant": cls.oauth_grant,
+            "oauth_assertion": cls._make(
+                "oauth_assertion", digest="x", expires_at=fields.Datetime.now()
+            ),
+            "client_session": cls._make("client_session", user_id=cls.member.id, key="x"),
             "credential": cls.credential,
             "conversation": cls.conversation,
             "turn": cls.turn,
@@ -259,10 +271,6 @@ class TestPermissionsOnRecords(People, AiCase):
             ),
             "price": cls._make("price", model="acme"),
             "cost": cls._make(
-            "oauth_assertion": cls._make(
-                "oauth_assertion", digest="x", expires_at=fields.Datetime.now()
-            ),
-            "client_session": cls._make("client_session", user_id=cls.member.id, key="x"),
                 "cost",
                 key="c",
                 date=fields.Datetime.now(),
@@ -289,6 +297,21 @@ class TestPermissionsOnRecords(People, AiCase):
             "direct_call": call.copy({"turn_id": False, "call_id": "direct_1"}),
             "question": cls._make("call_question", call_id=call.id, kind="form", message="Who?"),
             "folder": cls.folder,
+            "share": cls._make(
+                "conversation_share",
+                name="Trips",
+                user_id=cls.member.id,
+                channel_id=cls.conversation.id,
+                company_id=cls.env.company.id,
+                workspace_id=cls.workspace.id,
+                expires_at=fields.Datetime.now(),
+                token_digest="x",
+            ),
+            "saved_prompt": cls.saved_prompt,
+            "workspace_prompt": cls._make(
+                "saved_prompt", name="sea", content="Sea?", workspace_id=cls.workspace.id
+            ),
+            "memory": cls.memory,
             "grant": cls.grant,
             "rule": cls._make("approval_rule", tool_id=cls.forecast.id),
             "assistant_version": cls._make(

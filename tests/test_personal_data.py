@@ -29,6 +29,15 @@ def _is_ours(model, field):
     return model._name.startswith(("ai.", f"{ADDON}.")) or field.name.startswith("woow_")
 
 
+def fill_folder(env, person):
+    """:return: a file of the person's new folder"""
+    folder = env[f"{ADDON}.conversation_folder"].with_user(person)._make_folder(MARK)
+    folder._instruct(f"Say {MARK}.")
+    channel = env["discuss.channel"].with_user(person)
+    folder._set_files(channel._attach_unsent("b.txt", MARK.encode()).ids)
+    return folder._files()
+
+
 @tagged("post_install", "-at_install")
 class TestInventory(AiCase):
     def _columns(self):
@@ -233,8 +242,10 @@ class TestErasure(TurnByHandCase):
     def test_who_deletes_the_user_erases(self):
         person = new_test_user(self.env, "ai_gone", groups="base.group_portal")
         turn = self._ask(person, MARK).sudo()
+        file = fill_folder(self.env, person)
         person.unlink()  # as Odoo's privacy look-up does
         self.assertFalse(turn.exists())
+        self.assertFalse(file.exists())
         self.assertEqual(self._hits(), [])
 
     def test_an_answer_is_stopped_first_and_a_lost_process_is_followed_by_another_try(self):
@@ -312,6 +323,8 @@ class TestExport(AiHttpCase):
 
     def test_a_person_prepares_and_downloads_the_own_data(self):
         chat, file = self._say_something()
+        chat.sudo().woow_beginning = {"text": "Earlier words", "sources": []}
+        kept = fill_folder(self.env, self.member)
         self._sign_in(self.member)
         page = self.url_open("/my/ai/data").text
         self.assertIn("Prepare my data", page)
@@ -324,6 +337,11 @@ class TestExport(AiHttpCase):
         self.assertFalse([name for name in names if name.startswith(("/", ".")) or "../" in name])
         folder = f"conversations/{chat.id} Wetter 天氣"
         self.assertEqual(archive.read(f"{folder}/files/{file.id} a.txt"), b"words")
+        self.assertEqual(archive.read(f"folders/{kept.res_id}/{kept.id} b.txt"), MARK.encode())
+        (folders,) = [name for name in names if "conversation_folder" in name]
+        self.assertEqual(json.loads(archive.read(folders))[0]["instructions"], f"Say {MARK}.")
+        (about,) = json.loads(archive.read("conversations.json"))
+        self.assertEqual(about["continues"], "Earlier words")
         self.assertIn("It **will**.", archive.read(f"{folder}/conversation.md").decode())
         (turn,) = json.loads(archive.read(f"{folder}/turns.json"))
         self.assertEqual(turn["question"], "Will it rain?")

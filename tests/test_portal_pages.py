@@ -5,8 +5,11 @@ from .common import AiHttpCase
 
 SETTINGS = (
     "/my/ai-servers",
+    "/my/ai/prompts",
     "/my/ai/connections",
     "/my/ai/sign-ins",
+    "/my/ai/memory",
+    "/my/ai/notifications",
     "/my/ai/usage",
     "/my/ai/data",
 )

@@ -199,6 +199,35 @@ class TestRetryApi(RetryData, AiHttpCase):
         status, data = self._call("POST", path, {})
         self.assertEqual((status, data["error"]["code"]), (409, "turn_running"))
 
+    def test_another_assistant_takes_over_the_calls_and_not_the_words(self):
+        turn = self._stopped_turn(self.member)
+        other = self.assistant.copy({"name": "Second"})
+        page = f"/api/ai/conversations/{turn.channel_id.id}"
+        self._sign_in(self.member)
+        offered = self._call("GET", page)[1]["assistants"]
+        self.assertLessEqual({self.assistant.id, other.id}, {one["id"] for one in offered})
+        path = f"/api/ai/turns/{turn.id}/retry"
+        status, data = self._call("POST", path, {"assistant_id": other.id})
+        self.assertEqual((status, data["message_id"]), (202, turn.message_id.id))
+        again = turn.browse(data["turn_id"])
+        self.assertEqual(again.assistant_id, other)
+        told = again.transcript["messages"]
+        self.assertEqual([one["role"] for one in told], ["assistant", "tool", "tool"])
+        self.assertEqual([one["content"] for one in told[:2]], ["", "sunny"])
+        self.assertEqual(self._call("GET", page)[1]["turn"]["assistant"]["name"], "Second")
+        self.assertEqual(again.channel_id.woow_assistant_id, self.assistant)
+
+    def test_no_assistant_of_others_answers(self):
+        turn = self._stopped_turn(self.member)
+        hidden = self.assistant.copy({"group_ids": self.env.ref("base.group_system").ids})
+        elsewhere = self.assistant.copy({"cloud_service_id": self.service.id})
+        archived = self.assistant.copy({"active": False})
+        self._sign_in(self.member)
+        for other, status in ((hidden, 404), (elsewhere, 403), (archived, 403)):
+            values = {"assistant_id": other.id}
+            path = f"/api/ai/turns/{turn.id}/retry"
+            self.assertEqual(self._call("POST", path, values)[0], status)
+
     def test_only_the_last_answer_can_be_retried(self):
         turn = self._stopped_turn(self.member)
         turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()._end("stopped")

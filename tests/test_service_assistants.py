@@ -440,6 +440,25 @@ class TestServiceAssistants(Owned, AiHttpCase):
         self.assertFalse(turn._actions())
         self.assertNotIn(record.name, turn._system_prompt())
 
+    def test_it_never_stands_in_for_one_of_the_administrators(self):
+        """What one of them has read would reach the servers that the service's owner has chosen for the other."""
+        self._sign_in(self.member)
+        both = (self.assistant, self.owned)
+        for asked, other in (both, both[::-1]):
+            chat = {"assistant_id": asked.id, "cloud_service_id": self.service.id}
+            opened = self._call("POST", "/api/ai/conversations", chat)[1]
+            path = f"/api/ai/conversations/{opened['id']}"
+            turn = self._call("POST", f"{path}/messages", {"content": "Go"})[1]["turn_id"]
+            self._call("POST", f"/api/ai/turns/{turn}/stop", {})
+            with self.subTest(asked.name):
+                for offered in (opened["assistants"], self._call("GET", path)[1]["assistants"]):
+                    ids = [one["id"] for one in offered]
+                    self.assertIn(asked.id, ids)
+                    self.assertNotIn(other.id, ids)
+                retry = {"assistant_id": other.id}
+                refused = self._call("POST", f"/api/ai/turns/{turn}/retry", retry)
+                self._assert_error(refused, 403, "assistant_unavailable")
+
     def _chat(self):
         Channel = self.env["discuss.channel"].with_user(self.member)
         own = self.owned.with_user(self.member)

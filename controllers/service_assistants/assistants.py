@@ -5,7 +5,7 @@ from odoo.fields import Domain
 from odoo.http import request
 
 from ...runtime.web.api_error import ApiError
-from ..chat import READ, ROUTE, assistant_or_404, visible_service
+from ..chat import READ, ROUTE, assistant_or_404, service_or_404
 from ..dispatcher import body, query_int
 
 ASSISTANT = "ai.assistant"
@@ -32,7 +32,7 @@ class ServiceAssistantController(http.Controller):
     @http.route("/api/ai/cloud-services/<int:service_id>/assistants", **READ)
     def service_assistants(self, service_id):
         """Assistants of the service with their ratings, and what can be chosen for them."""
-        service = visible_service(service_id)
+        service = service_or_404(service_id)
         Assistant = request.env[ASSISTANT]
         assistants = Assistant._of_service(service)
         counts = request.env[RATING]._counts(assistants)
@@ -53,7 +53,7 @@ class ServiceAssistantController(http.Controller):
 
     @http.route("/api/ai/cloud-services/<int:service_id>/assistants", methods=["POST"], **ROUTE)
     def add_assistant(self, service_id):
-        service = visible_service(service_id)
+        service = service_or_404(service_id)
         assistant = request.env[ASSISTANT]._add_to_service(service, body("NewServiceAssistant"))
         return request.make_json_response(self._data(assistant), status=201)
 

@@ -450,7 +450,7 @@ def _words(pages: list[str]) -> int:
 FIGURES = (
     Figure("classes of one model, at most", classes_of_models, 4, 4, _most),
     Figure("classes beyond a model's first", classes_of_models, 13, 10, _beyond_first),
-    Figure("files of models", model_files, 88, 65),
+    Figure("files of models", model_files, 93, 65),
     Figure("packages of models", model_packages, 11, 10),
     Figure("references upward between packages of models", references_upward, 0, 0),
     Figure("files below 25 lines", small_files, 0, 0),
@@ -460,8 +460,8 @@ FIGURES = (
     Figure("public functions, % that explain no argument", undocumented_arguments, 7, 40, _percent),
     Figure("circles of modules", circles, 0, 0),
     Figure("late imports inside runtime", late_imports, 0, 0),
-    Figure("private methods that tests call", private_calls, 950, 1_500),
-    Figure("words of the documentation", pages_of_docs, 33_800, 30_000, _words),
+    Figure("private methods that tests call", private_calls, 988, 1_500),
+    Figure("words of the documentation", pages_of_docs, 30_000, 30_000, _words),
 )
 
 

@@ -12,6 +12,10 @@ EVERYWHERE = [("active", "=", True), ("cloud_service_id", "=", False)]
 BLOCKED = {
     "never": _lt("An administrator has blocked this call."),
     "person": _lt("A rule for this user blocks calls of this tool."),
+    "foreign": _lt(
+        "Nothing is remembered from a conversation with text that others may have written. "
+        "Tell the user to ask for it in a new conversation."
+    ),
 }
 
 

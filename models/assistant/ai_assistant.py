@@ -658,17 +658,31 @@ class AiAssistant(models.Model):
         """The assistants that the user may chat with whatever the chat is about."""
         return self.search(EVERYWHERE)
 
+    def _alternatives(self):
+        """The assistants that may answer a question to this one instead of it, as far as the user may chat with them.
+
+        In one conversation each reads what the others have found. So one that the owner of a cloud service has written,
+        which may hand it to the owner's servers, is no alternative to one of the administrators, nor the other way.
+        """
+        # sudo: ai.assistant - whose it is
+        owner = self.sudo().cloud_service_id
+        return self._own_of(owner) if owner else self._everywhere()
+
+    @api.model
+    def _own_of(self, service):
+        """The assistants of a cloud service's own that the user may chat with."""
+        if not service:
+            return self.browse()
+        own = self.search([("active", "=", True), ("cloud_service_id", "=", service.id)])
+        return own.filtered(lambda one: not one._refusal_by_service(service))
+
     @api.model
     def _offered(self, service=None):
         """The assistants that the user may chat with, the one of the last conversation first.
 
         :param service: cloud service that the chat is about; its own assistants come before the others
         """
-        own = self.browse()
-        if service:
-            own = self.search([("active", "=", True), ("cloud_service_id", "=", service.id)])
-            own = own.filtered(lambda one: not one._refusal_by_service(service))
-        assistants = own | self._everywhere()._by_use()
+        assistants = self._own_of(service) | self._everywhere()._by_use()
         last = self.env["discuss.channel"]._last_assistant(assistants)
         return (assistants & last) | assistants
 
@@ -1048,6 +1062,11 @@ class AiAssistant(models.Model):
         # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
         assistants = self._everywhere().sudo()
         known = servers | assistants.mcp_server_ids
+        known.mapped("active")  # read at once
+        if among is not None:
+            servers, known = servers & among, known & among
+            # One of them is called: the definitions of all may be long.
+            known.tool_ids.fetch(["active", "available", "review_state", "server_id"])
         known.tool_ids.mapped("is_usable")  # read at once for all assistants
         tools = servers.tool_ids.filtered("is_usable")
         for assistant in assistants:
@@ -1062,11 +1081,6 @@ class AiAssistant(models.Model):
 
     @api.model
     def _servers_of_client(self):
-        known.mapped("active")  # read at once
-        if among is not None:
-            servers, known = servers & among, known & among
-            # One of them is called: the definitions of all may be long.
-            known.tool_ids.fetch(["active", "available", "review_state", "server_id"])
         """The servers whose prompts and resources an MCP client of the current user may read.
 
         They are those of some chat, without servers of whose usable tools every one never runs.
@@ -1216,6 +1230,11 @@ class AiAssistant(models.Model):
             return None
         version = int(assistant.write_date.timestamp())
         return f"/web/image/ai.assistant/{self.id}/image?unique={version}"
+
+    def _api_name(self):
+        """``{"id", "name", "image_url"}`` for those who chat with it; of none if it is deleted."""
+        image = self._image_url() if self else None
+        return {"id": self.id, "name": self.name or "", "image_url": image}
 
     def _api_face(self):
         return {

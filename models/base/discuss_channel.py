@@ -1,7 +1,11 @@
 from odoo import api, fields, models
 
 CONVERSATION = "woow_ai_chat"  # type of the channels that hold a conversation with an assistant
-LISTED = [("woow_is_of_program", "!=", True), ("woow_is_of_run", "!=", True)]
+LISTED = [
+    ("woow_is_of_program", "!=", True),
+    ("woow_is_of_run", "!=", True),
+    ("woow_temporary_until", "=", False),
+]
 
 
 def readable(user, model, res_id):
@@ -18,7 +22,7 @@ def readable(user, model, res_id):
 class DiscussChannel(models.Model):
     """Conversation: an assistant, its person, and what they talk about, for all that works for one.
 
-    Hooks for turns, which package `conversation` fills: `_narrowed`, `_post_answer`, `_post_ending`,
+    Hooks for turns, which package `conversation` fills: `_narrowed`, `_folder_words`, `_post_answer`, `_post_ending`,
     `_show_typing`, `_mark_read_by`, `_stop_answers_by`, `_lines_of_calls`.
     """
 
@@ -57,9 +61,16 @@ class DiscussChannel(models.Model):
         help="A server action or a mail has asked the question. The chat and Discuss do not list the conversation.",
     )
 
+    woow_temporary_until = fields.Datetime(
+        "Temporary Until",
+        readonly=True,
+        help="The conversation is deleted then, if not before. The chat and Discuss do not list it.",
+    )
+
     _woow_of_programs = models.Index(
         "(woow_user_id, last_interest_dt) WHERE woow_is_of_program OR woow_is_of_run"
     )
+    _woow_temporary = models.Index("(woow_temporary_until) WHERE woow_temporary_until IS NOT NULL")
 
     def _about(self, user):
         """The record that the conversation is about, with this person's rights; None without them, and where the
@@ -97,6 +108,10 @@ class DiscussChannel(models.Model):
     def _narrowed(self, servers, person):
         """MCP servers among these that the person left on in this conversation."""
         return servers
+
+    def _folder_words(self, user):
+        """:return: the `FolderWords` of the folder in which this person keeps the conversation, None without one"""
+        return None
 
     def _post_answer(self, assistant, html, silent=False):
         """Post an answer as the assistant.

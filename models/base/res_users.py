@@ -12,6 +12,13 @@ MCP_SCOPE = "mcp"  # of the API keys of MCP clients (res.users.apikeys)
 KEY_DAYS = (30, 90, 365)  # that such a key may be valid
 MAX_KEYS = 10  # of one person
 MAX_KEY_NAME = 60  # characters
+MORNING = range(7, 12)  # hours of the user's day in which a digest is sent
+PREFERENCES = {  # switches of each person's own, by their names in the API
+    "show_tool_calls": "woow_ai_show_calls",
+    "notify": "woow_ai_notify",
+    "remembers": "woow_ai_remembers",
+    "digest": "woow_ai_digest",
+}
 
 
 class ResUsers(models.Model):
@@ -30,13 +37,29 @@ class ResUsers(models.Model):
         "while by mail.",
     )
 
+    woow_ai_remembers = fields.Boolean(
+        "Memory of Assistants",
+        help="Assistants may propose short facts about the user, which they read in the user's later conversations "
+        "once the user has confirmed them.",
+    )
+
+    woow_ai_digest = fields.Boolean(
+        "Daily Digest of Assistants",
+        help="Each morning, one mail lists the decisions and unread answers that wait for the user, if there are any.",
+    )
+    woow_ai_digest_on = fields.Date(
+        "Last Daily Digest",
+        readonly=True,
+        help="Last day, in the user's time zone, whose digest was prepared.",
+    )
+
     @property
     def SELF_READABLE_FIELDS(self):
-        return [*super().SELF_READABLE_FIELDS, "woow_ai_show_calls", "woow_ai_notify"]
+        return [*super().SELF_READABLE_FIELDS, *PREFERENCES.values()]
 
     @property
     def SELF_WRITEABLE_FIELDS(self):
-        return [*super().SELF_WRITEABLE_FIELDS, "woow_ai_show_calls", "woow_ai_notify"]
+        return [*super().SELF_WRITEABLE_FIELDS, *PREFERENCES.values()]
 
     def _woow_ai_companies(self, asked):
         """Companies that were active and are the person's still; else all of the person's.
@@ -70,6 +93,18 @@ class ResUsers(models.Model):
         found = found.filtered(lambda user: user.login == address) or found
         return found if len(found) == 1 else found.browse()
 
+    def _woow_digest_day(self):
+        """Today in the user's time zone while a digest is due, else None."""
+        now = fields.Datetime.context_timestamp(
+            self.with_context(tz=self.tz), fields.Datetime.now()
+        )
+        is_due = self.active and self.woow_ai_digest and now.hour in MORNING
+        return now.date() if is_due and self.woow_ai_digest_on != now.date() else None
+
+    def _woow_one_at_a_time(self):
+        """Serialize the user's concurrent transactions: one of those that call this commits, Odoo reruns the others."""
+        self.env.cr.execute("UPDATE res_users SET id = id WHERE id = %s", [self.id])
+
     def _woow_ai_mail(self, subject, sentence, path):
         """Write to a person, with a button that leads to a page.
 
@@ -95,8 +130,7 @@ class ResUsers(models.Model):
     def _woow_ai_preferences(self):
         self.ensure_one()
         return {
-            "show_tool_calls": self.woow_ai_show_calls,
-            "notify": self.woow_ai_notify,
+            **{name: self[field] for name, field in PREFERENCES.items()},
             "language": self.lang or "en_US",
             "languages": [
                 {"code": code, "name": name.rpartition(" / ")[2]}  # as it calls itself
@@ -104,15 +138,17 @@ class ResUsers(models.Model):
             ],
         }
 
-    def _set_woow_ai_preferences(self, show_tool_calls=None, notify=None, language=None):
-        """Each person's own; what is None stays."""
+    def _set_woow_ai_preferences(self, language=None, **switches):
+        """Each person's own; what is None stays.
+
+        :param switches: by the names of `PREFERENCES`
+        """
         self.ensure_one()
         # sudo: res.users - portal users cannot write their own row; a switch and the language of their own chat
         user = self.sudo()
-        if show_tool_calls is not None:
-            user.woow_ai_show_calls = show_tool_calls
-        if notify is not None:
-            user.woow_ai_notify = notify
+        for name, is_on in switches.items():
+            if is_on is not None:
+                user[PREFERENCES[name]] = is_on
         if language is not None:
             if language not in dict(self.env["res.lang"].get_installed()):
                 raise BadInput(self.env._("This language is not installed."))

@@ -1,4 +1,5 @@
 from . import conversation_folder
+from . import conversation_share
 from . import decision
 from . import discuss_channel
 from . import discuss_channel_view
@@ -6,3 +7,4 @@ from . import discuss_channel_discuss
 from . import discuss_channel_member
 from . import mail_message
 from . import res_partner
+from . import saved_prompt

@@ -1,6 +1,7 @@
 """Decisions: all that waits for the current user, in one list."""
 
 import json
+import logging
 
 from markupsafe import Markup
 from odoo import api, models
@@ -8,9 +9,13 @@ from odoo.tools import SQL, html_escape
 
 from ...services import text
 from ...services.approval import hints
+from ...tools import db
 from ...tools.moments import utc
-from ..turn.ai_turn import PENDING
+from ..base.discuss_channel import CONVERSATION, LISTED
+from ..turn.ai_turn import FINAL_STATES, PENDING
 from ..turn.tool_call import CLIENT_WAIT
+
+_logger = logging.getLogger(__name__)
 
 TURN = "woow_paas_platform.ai_turn"
 CALL = "woow_paas_platform.tool_call"
@@ -19,6 +24,7 @@ QUESTION = "woow_paas_platform.call_question"
 MAX_TURNS = 1_000  # that are looked through; unattended ones are not limited otherwise
 NAME_CHARS = 120
 SUMMARY_CHARS = 300
+MAX_LINES = 20  # of each kind that a digest names
 VALUE_CHARS = 120  # of a changed field
 MAX_MAILED = 5  # calls of one question that a mail shows
 RECORDS, FIELDS = 3, 3  # changed ones that a row shows
@@ -86,6 +92,61 @@ class Decision(models.AbstractModel):
                 return {**row, "question": self._question(kind, record)}
         return None
 
+    # ------------------------------------------------------------ the daily digest
+
+    @api.model
+    def _cron_mail_digest(self):
+        """Write to users whose morning it is, each in a transaction that marks the day as done."""
+        for user in self.env["res.users"].search([("woow_ai_digest", "=", True)]):
+            if not user._woow_digest_day():
+                continue
+            try:
+                db.transaction(
+                    self.env.cr.dbname,
+                    lambda env, user_id=user.id: env[self._name]._mail_digest(user_id),
+                )
+            except Exception:
+                _logger.exception("The digest of user %s could not be written", user.id)
+
+    @api.model
+    def _mail_digest(self, user_id):
+        """Write to a user what waits, once a day; nothing if nothing does."""
+        user = self.env["res.users"].browse(user_id)
+        day = user._woow_digest_day()
+        if not day:
+            return
+        user.woow_ai_digest_on = day
+        own = self.with_user(user).with_context(lang=user.lang)
+        found, answers = own._list(MAX_LINES), own._unread_answers()
+        if not (found["total"] or answers):
+            return
+        _ = own.env._
+        parts = []
+        if found["total"]:
+            parts.append(_("Decisions that wait for you: %(count)s", count=found["total"]))
+            parts.append(_as_list(map(_line_of_decision, found["decisions"])))
+        if answers:
+            parts.append(_("Unread answers: %(count)s", count=len(answers)))
+            lines = ((f"/my/ai/{one.id}", one.name or "") for one in answers[:MAX_LINES])
+            parts.append(_as_list(lines))
+        path = "/my/ai/decisions" if found["total"] else "/my/ai"
+        subject = _("What waits for you at your assistants")
+        user._woow_ai_mail(subject, Markup("<br/>").join(parts), path)
+
+    @api.model
+    def _unread_answers(self):
+        """Conversations of the current user with an answer that was not seen, the newest first."""
+        unseen = [
+            ("user_id", "=", self.env.uid),
+            ("is_unseen", "=", True),
+            ("state", "in", FINAL_STATES),
+            ("entered_id", "=", False),
+        ]
+        # sudo: ai_turn, discuss.channel - the user's own, of which the names are told
+        channels = self.env[TURN].sudo().search(unseen, order="id desc").channel_id
+        listed = [("channel_type", "=", CONVERSATION), *LISTED]
+        return channels.filtered_domain(listed).filtered(lambda one: one._is_member(self.env.user))
+
     # ------------------------------------------------------------ what waits
 
     @api.model
@@ -111,6 +172,12 @@ class Decision(models.AbstractModel):
                 if question._is_open()
             ),
             *(("client_call", call) for call in of_clients),
+        ]
+        # sudo: discuss.channel - whether it is one that nothing lists
+        found = [
+            (kind, record)
+            for kind, record in found
+            if not self._turn_of(record).channel_id.sudo().woow_temporary_until
         ]
         found.sort(key=lambda one: one[1].id)  # those of one answer stay in its order
         return sorted(found, key=lambda one: self._asked_at(*one), reverse=True)
@@ -365,3 +432,15 @@ def _short(value):
         return _cut(value, VALUE_CHARS)
     written = json.dumps(value, ensure_ascii=False)
     return value if len(written) <= 2 * VALUE_CHARS else _cut(written, VALUE_CHARS)
+
+
+def _line_of_decision(row):
+    """``(path, label)`` of a decision in a digest."""
+    where = (row["conversation"] or {}).get("name") or row["client"]
+    return f"/my/ai/decisions?open={row['id']}", " · ".join(filter(None, (row["title"], where)))
+
+
+def _as_list(lines):
+    """:param lines: ``(path, label)``, escaped here"""
+    items = (Markup('<li><a href="%s">%s</a></li>') % line for line in lines)
+    return Markup("<ul>%s</ul>") % Markup("").join(items)

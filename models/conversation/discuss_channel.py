@@ -1,17 +1,22 @@
+import logging
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tools import SQL
 
+from ...services import text
 from ...services.llm.files import MAX_BYTES, fitting_files
+from ...services.render import conversation_file
 from ...tools import db, limits, notify
 from ...tools.limits import MEGABYTE
 from ...tools.refusals import Busy, NotThere, Refusal
 from ..base.discuss_channel import CONVERSATION, LISTED
 from ..turn.ai_turn_request import COMPACT
+
+_logger = logging.getLogger(__name__)
 
 MAX_DIGITS = 9  # of an id
 NAME_CHARS = 120  # characters of a conversation's name
@@ -24,12 +29,19 @@ FIXED = frozenset(  # set when the conversation is made, by the system only
         "woow_res_id",
         "woow_is_of_program",
         "woow_is_of_run",
+        "woow_temporary_until",
         "woow_turn_ids",
         "woow_mcp_config",
+        "woow_beginning",
     }
 )
+CONTINUED = "This conversation continues another one, whose text follows as data:"  # for the model
 NEVER_PINNED = datetime(9000, 1, 1)  # Discuss pins what is younger than the moment it was unpinned
-DELETED_AT_ONCE = 10  # conversations of programs that make room for a new one
+DELETED_AT_ONCE = 10  # conversations that make room for a new one
+TEMPORARY_HOURS = 24  # after its last question that a temporary conversation is kept
+MAX_TEMPORARY = 10  # of one person; beyond them the one that was used longest ago goes
+STOPPING_SECONDS = 10  # until it is looked again whether a runner has let go of an answer
+TEMPORARY_BATCH = 100  # conversations that one run of the cron deletes
 MAX_UNSENT_BYTES = 8 * MAX_BYTES  # of one person; what was attached first goes first
 
 
@@ -45,6 +57,12 @@ class DiscussChannel(models.Model):
         "MCP Servers in Use",
         readonly=True,
         help='{"server_ids": […]}; empty means what is offered and left on in general.',
+    )
+    woow_beginning = fields.Json(
+        "Text of Another Conversation",
+        readonly=True,
+        prefetch=False,
+        help='{"text": …, "sources": […]}: what this conversation continues, and the records that were read for it.',
     )
     woow_ai_mentions = fields.Boolean(
         "Assistants Answer Mentions",
@@ -111,18 +129,22 @@ class DiscussChannel(models.Model):
         record=None,
         is_of_program=False,
         is_of_run=False,
+        is_temporary=False,
     ):
         """The one way to make a conversation of the current user.
 
         :param record: what it is about; its actions are offered beside the assistant's tools
         :param is_of_program: asked by a program; nothing lists it
         :param is_of_run: asked by a server action, which nothing lists but its runs
+        :param is_temporary: nothing lists it, and it is deleted when its person leaves it, or some time later
         :raises Refusal: the user has as many as one person may
         :raises AccessError: the user may not use the assistant, the cloud service or the record
         """
-        is_listed = not (is_of_program or is_of_run)
+        is_listed = not (is_of_program or is_of_run or is_temporary)
         if is_of_program:
             self._make_room_for_program()
+        if is_temporary:
+            self._make_room_for_temporary()
         if is_listed:
             self._check_conversation_count()
         assistant.check_access("read")
@@ -137,7 +159,7 @@ class DiscussChannel(models.Model):
         # sudo: discuss.channel - people cannot create this type themselves; the members are fixed here
         channel = self.sudo().create(
             {
-                "name": (name or "").strip()[:NAME_CHARS] or self.env._("New conversation"),
+                "name": self._valid_name(name or ""),
                 "channel_type": CONVERSATION,
                 "woow_assistant_id": assistant.id,
                 "woow_user_id": self.env.uid,
@@ -146,6 +168,7 @@ class DiscussChannel(models.Model):
                 "woow_res_id": record.id if record else False,
                 "woow_is_of_program": is_of_program,
                 "woow_is_of_run": is_of_run,
+                "woow_temporary_until": is_temporary and self._temporary_from_now(),
                 "channel_member_ids": [
                     fields.Command.create({"partner_id": partner.id, **unpinned})
                     for partner in partners
@@ -155,14 +178,14 @@ class DiscussChannel(models.Model):
         return channel.sudo(False)
 
     def _own_conversation(self):
-        """The record when it is a conversation of the caller, else an empty set."""
+        """The record when it is a conversation of the caller that is not over, else an empty set."""
         # sudo: discuss.channel - decides only whether the record is the caller's own
         own = (
             self.sudo()
             .exists()
             .filtered(lambda c: c.channel_type == CONVERSATION and c.woow_user_id == self.env.user)
         )
-        return own.sudo(False)
+        return own.filtered(lambda c: not c._is_over()).sudo(False)
 
     @api.model
     def _conversation_of_program(self, number, assistant):
@@ -188,7 +211,12 @@ class DiscussChannel(models.Model):
 
     def _rename_ai_conversation(self, name):
         # sudo: discuss.channel - portal users may not write channels, but name their own conversation
-        self.sudo().name = name.strip()[:NAME_CHARS] or self.env._("New conversation")
+        self.sudo().name = self._valid_name(name)
+
+    @api.model
+    def _valid_name(self, name):
+        """A name without invisible characters, or the one of a conversation that has none."""
+        return text.clean(name).strip()[:NAME_CHARS] or self.env._("New conversation")
 
     def _name_after_first_message(self, content):
         """A conversation without a name of its own is called after what was first asked."""
@@ -203,6 +231,10 @@ class DiscussChannel(models.Model):
 
     def _delete_ai_conversation(self):
         """Messages, turns, events and calls go with it."""
+        # sudo: discuss.channel - whether the caller's own conversation is temporary
+        if self.sudo().woow_temporary_until:
+            self._end_temporary()
+            return
         running = self.sudo().woow_turn_ids.filtered(
             lambda t: t.state in ("queued", "running", "waiting")
         )
@@ -221,6 +253,82 @@ class DiscussChannel(models.Model):
         turn.sudo().is_response = False
         if not channel.woow_turn_ids.filtered("is_response"):
             channel._delete_ai_conversation()
+
+    # ------------------------------------------------------------ temporary conversations
+
+    @api.model
+    def _temporary_from_now(self):
+        return fields.Datetime.now() + timedelta(hours=TEMPORARY_HOURS)
+
+    def _is_over(self):
+        """True of a temporary conversation whose time is up, or that its person has left."""
+        until = self.woow_temporary_until
+        return bool(until) and until <= fields.Datetime.now()
+
+    def _leave_temporary(self):
+        """End the caller's conversation, unless it has been kept meanwhile, perhaps in another tab."""
+        # sudo: discuss.channel - whether the caller's own conversation is temporary
+        if self.sudo().woow_temporary_until:
+            self._end_temporary()
+
+    def _end_temporary(self):
+        """Delete a temporary conversation; where a runner still has to stop its answer, the cron does it then."""
+        # sudo: discuss.channel - people may not delete channels, but their own conversation
+        channel = self.sudo()
+        open_turns = channel.woow_turn_ids.filtered(lambda turn: not turn.ended_at)
+        for turn in open_turns:
+            turn._request_stop()
+        if all(turn.ended_at for turn in open_turns):
+            channel.unlink()
+            return
+        channel.woow_temporary_until = fields.Datetime.now()
+        cron = self.env.ref("woow_paas_platform.ir_cron_temporary", raise_if_not_found=False)
+        if cron:  # else an administrator has deleted it
+            # sudo: ir.cron - one of our own, which deletes only what is over
+            cron.sudo()._trigger(fields.Datetime.now() + timedelta(seconds=STOPPING_SECONDS))
+
+    @api.model
+    def _cron_end_temporary(self):
+        over = [("woow_temporary_until", "<=", fields.Datetime.now())]
+        channels = self.search(over, order="woow_temporary_until", limit=TEMPORARY_BATCH)
+        commit = self.env["ir.cron"]._commit_progress
+        commit(remaining=len(channels))
+        for channel in channels:
+            try:
+                with self.env.cr.savepoint():
+                    if channel.exists() and channel._is_over():
+                        channel._end_temporary()
+            except Exception:
+                _logger.exception("A temporary conversation could not be deleted")
+            if not commit(1):
+                return
+
+    @api.model
+    def _make_room_for_temporary(self):
+        """End what the caller has used longest ago, also where an answer is under way: else any number could wait."""
+        mine = [("woow_user_id", "=", self.env.uid)]
+        mine.append(("woow_temporary_until", ">", fields.Datetime.now()))
+        # sudo: discuss.channel - the caller's own
+        old = self.sudo().search(
+            mine,
+            order="last_interest_dt desc, id desc",
+            offset=MAX_TEMPORARY - 1,
+            limit=DELETED_AT_ONCE,
+        )
+        for channel in old:
+            channel._end_temporary()
+
+    def _keep_temporary(self):
+        """Make an ordinary conversation of a temporary one.
+
+        :raises Refusal: the caller has as many as one person may
+        """
+        # sudo: discuss.channel - people may not write channels; the caller's own
+        channel = self.sudo()
+        if channel.woow_temporary_until:
+            self._check_conversation_count()
+            channel.woow_temporary_until = False
+            self._member_of_caller().unpin_dt = False
 
     # ------------------------------------------------------------ turns
 
@@ -274,8 +382,13 @@ class DiscussChannel(models.Model):
         self.ensure_one()
         if question.edits:
             question = self._begin_branch(question)
+        if beginning := self._text_before_first():
+            question = replace(question, client_messages=beginning)
         if self._kept()["archived"]:
             self._keep("restore")
+        # sudo: discuss.channel - the caller's own conversation, which a question keeps for longer
+        if self.sudo().woow_temporary_until:
+            self.sudo().woow_temporary_until = self._temporary_from_now()
         notify.prepare(self.env.cr)  # the turn begins before pages are told of the message
         self.woow_assistant_id.check_access("read")
         if question.compacts:  # a command asks nothing by which a conversation could be called
@@ -291,6 +404,13 @@ class DiscussChannel(models.Model):
     def _answers_about(self, record):
         service = self.woow_cloud_service_id
         return not self.woow_assistant_id._refusal_by_service(service, record)
+
+    def _folder_words(self, user):
+        # sudo: discuss.channel.member - the person's own membership and folder
+        members = self.sudo().channel_member_ids
+        own = members.filtered(lambda member: member.partner_id == user.partner_id)
+        folder = own.woow_folder_id.filtered(lambda folder: folder.user_id == user)
+        return folder._words() if folder else None
 
     def _post_answer(self, assistant, html, silent=False):
         """Post as the assistant; the runner's last act of a turn."""
@@ -313,13 +433,45 @@ class DiscussChannel(models.Model):
         )
 
     def _notify_get_recipients(self, message, msg_vals=False, **kwargs):
-        """Write to nobody else in a conversation with an assistant, whoever is named in a message."""
+        """Write to nobody else in a conversation with an assistant, whoever is named in a message.
+
+        Of an answer to a question of a chat, `AiTurn._push_to_person` tells those who are away.
+        """
         found = super()._notify_get_recipients(message, msg_vals, **kwargs)
         if self.channel_type != CONVERSATION or not found:
             return found
+        if kwargs.get("silent"):
+            return []
         # sudo: discuss.channel.member - who hears of a message
         members = self.sudo().channel_member_ids.partner_id.ids
         return [recipient for recipient in found if recipient["id"] in members]
+
+    # ------------------------------------------------------------ beginning that is the text of another conversation
+
+    def _begin_with(self, beginning, html):
+        """Let the conversation continue the text of another one, which is shown above its first question.
+
+        :param beginning: ``{"text", "sources"}``, see `woow_beginning`
+        :param html: the same for people
+        """
+        # sudo: discuss.channel - people may not write channels, but continue in one of their own
+        channel = self.sudo()
+        channel.woow_beginning = beginning
+        channel._post_as_assistant(
+            channel.woow_assistant_id, body=html, silent=True, message_type="comment"
+        )
+
+    def _text_before_first(self):
+        """The text that is continued, as messages before the first question; None before later ones.
+
+        It is quoted, so that it counts as foreign words whoever has written it.
+        """
+        # sudo: discuss.channel - the caller's own conversation
+        beginning = self.sudo().woow_beginning
+        if not beginning or self._last_turn():
+            return None
+        quoted = conversation_file.quoted(beginning["text"])
+        return [{"role": "user", "content": f"{CONTINUED}\n{quoted}"}]
 
     # ------------------------------------------------------------ branches, begun by edited questions
 
@@ -476,7 +628,7 @@ class DiscussChannel(models.Model):
 
     @api.model
     def _room_for_files(self, person):
-        """(number, bytes) of files that still fit into this person's conversations, sent or not."""
+        """(number, bytes) of files that still fit into this person's conversations and folders, sent or not."""
         self.env["ir.attachment"].flush_model(
             ["res_model", "res_id", "file_size", "woow_unsent_by_id"]
         )
@@ -487,6 +639,12 @@ class DiscussChannel(models.Model):
                       FROM ir_attachment file
                       JOIN discuss_channel channel ON channel.id = file.res_id
                      WHERE file.res_model = 'discuss.channel' AND channel.woow_user_id = %(person)s
+                     UNION ALL
+                    SELECT file.file_size
+                      FROM ir_attachment file
+                      JOIN woow_paas_platform_conversation_folder folder ON folder.id = file.res_id
+                     WHERE file.res_model = 'woow_paas_platform.conversation_folder'
+                       AND folder.user_id = %(person)s
                      UNION ALL
                     SELECT file_size
                       FROM ir_attachment

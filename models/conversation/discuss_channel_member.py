@@ -20,6 +20,10 @@ class DiscussChannelMember(models.Model):
         groups=fields.NO_ACCESS,
     )
 
+    # few of a person's are pinned, and each list begins with them
+    _woow_pinned = models.Index("(partner_id) WHERE woow_is_pinned IS TRUE")
+    _woow_archived = models.Index("(partner_id) WHERE woow_is_archived IS TRUE")
+
     @api.constrains("partner_id", "guest_id", "channel_id")
     def _check_ai_conversation(self):
         self.channel_id._check_conversation_members()

@@ -6,19 +6,21 @@ import time
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import UserError
 from odoo.fields import Domain
-from odoo.tools import SQL, html2plaintext, html_escape, split_every
+from odoo.tools import SQL, html2plaintext, html_escape, html_sanitize, split_every
 from psycopg2.errors import QueryCanceled
 
 from ...services import const, text
+from ...services.documents import pictures
 from ...services.errors import FileError, FileTooComplex
 from ...services.llm import files
-from ...services.render import conversation_file, formulas
+from ...services.render import conversation_file, formulas, markdown
 from ...tools import sentences
 from ...tools.moments import utc
-from ...tools.refusals import BadInput, NotThere, Refusal
+from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
 from ..base.discuss_channel import CONVERSATION, LISTED
 from ..mcp.server_opt_out import OPT_OUT
 from ..turn.ai_turn_view import without_summary
@@ -27,16 +29,24 @@ PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, abou
 EXPORT_PAGE = 100  # messages that an export reads at once
 EXPORT_MESSAGES = 5_000  # of one export, the latest ones
 EXPORT_WEIGHT = 32 * 1024 * 1024  # bytes of them, about
+PDF_CHARS = 1_000_000  # of one conversation as a PDF, about 300 pages
+PDF_PICTURES = 32 * 1024 * 1024  # bytes of its pictures in base64; later ones are only named
+PDF_PIXELS = 100_000_000  # of its pictures, which are decoded; later ones are only named
+PDF_TYPES = ("image/png", "image/jpeg", "image/gif")  # that the program draws
 ACTS = {  # of several conversations at once, and what each writes for their person
     "pin": {"woow_is_pinned": True, "woow_is_archived": False},
     "unpin": {"woow_is_pinned": False},
     "archive": {"woow_is_archived": True, "woow_is_pinned": False},
     "restore": {"woow_is_archived": False},
     "move": None,
+    "keep": None,
+    "end": None,
     "delete": None,
 }
 BEFORE, AROUND = 40, 160  # characters in front of what was found, and in all
 SEARCH_TIME = 2.0  # s that one search may take
+MAX_ASSISTANTS = 30  # of a menu
+MAX_RECORDS = 1_000  # with conversations of one person that are counted, the latest ones
 PORTION = 25  # conversations that are looked through at once
 MAX_UNSENT = (
     3 * files.MAX_FILES
@@ -132,6 +142,29 @@ class DiscussChannel(models.Model):
         return [row[0] for row in self.env.cr.fetchall()]
 
     @api.model
+    def _counts_by_record(self):
+        """Records that the caller's conversations are about: ``[{"model", "id", "count"}]``, the latest first."""
+        self.env["discuss.channel"].flush_model()
+        self.env["discuss.channel.member"].flush_model(["woow_is_archived"])
+        self.env.cr.execute(
+            """
+            SELECT c.woow_res_model, c.woow_res_id, COUNT(*)
+              FROM discuss_channel c
+              JOIN discuss_channel_member m ON m.channel_id = c.id AND m.partner_id = %s
+             WHERE c.woow_user_id = %s AND c.woow_res_id > 0
+               AND c.woow_is_of_program IS NOT TRUE AND c.woow_is_of_run IS NOT TRUE
+               AND c.woow_temporary_until IS NULL
+               AND m.woow_is_archived IS NOT TRUE
+             GROUP BY c.woow_res_model, c.woow_res_id
+             ORDER BY MAX(c.last_interest_dt) DESC
+             LIMIT %s
+            """,
+            [self.env.user.partner_id.id, self.env.uid, MAX_RECORDS],
+        )
+        rows = self.env.cr.fetchall()
+        return [{"model": model, "id": res_id, "count": count} for model, res_id, count in rows]
+
+    @api.model
     def _last_activity(self, conversation_id):
         """Time of the last activity in a conversation of the caller; now for any other."""
         return self.browse(conversation_id)._own_conversation().last_interest_dt or (
@@ -216,6 +249,10 @@ class DiscussChannel(models.Model):
         self.ensure_one()
         if act == "delete":
             self._delete_ai_conversation()
+        elif act == "keep":
+            self._keep_temporary()
+        elif act == "end":
+            self._leave_temporary()
         elif act == "move":
             self._member_of_caller().woow_folder_id = folder
         else:
@@ -233,19 +270,14 @@ class DiscussChannel(models.Model):
         return {
             "id": channel.id,
             "name": channel.name,
-            "assistant": {
-                "id": channel.woow_assistant_id.id,
-                "name": channel.woow_assistant_id.name or "",
-                "image_url": channel.woow_assistant_id._image_url()
-                if channel.woow_assistant_id
-                else None,
-            },
+            "assistant": channel.woow_assistant_id._api_name(),
             "cloud_service": {"id": service.id, "name": service.name} if service else None,
             "record": {"model": record._name, "id": record.id, "name": record.display_name}
             if record
             else None,
             "last_message_at": utc(channel.last_interest_dt),
             "turn": {"id": turn.id, "state": turn.state} if turn else None,
+            "temporary": bool(channel.woow_temporary_until),
             **self._kept(),
         }
 
@@ -308,10 +340,10 @@ class DiscussChannel(models.Model):
         for message in page:
             turn = by_answer.get(message.id)
             question = by_question.get(message.id)
-            ended = self._turn_data(turn, timelines)
             data.append(
                 {
-                    **self._message_data(message, bodies[message.id], ended),
+                    **self._message_data(message, bodies[message.id], turn),
+                    "turn": self._turn_data(turn, timelines),
                     "text": _text_of(bodies[message.id], question.prompt if question else ""),
                     "turn_id": asked_first.get(message.id),
                     "versions": versions.get(asked_first.get(message.id), []),
@@ -321,11 +353,13 @@ class DiscussChannel(models.Model):
             if question and not question.answer_message_id and question.ended_at:
                 data.append(self._unanswered_data(question, timelines))
         open_turns = self._open_turns()
+        closed = self._closed_sentence()
         return {
             **self._conversation_data(),
             "messages": data,
             "has_more": len(messages) > limit,
-            "closed": self._closed_sentence(),
+            "closed": closed,
+            "assistants": [] if closed else self._assistants_to_retry(),
             "can_post": self._can_post(),
             "unseen": self.env["woow_paas_platform.ai_turn"]._has_unseen(self),
             "turn": open_turns[0]._running_data() if open_turns else None,
@@ -358,30 +392,45 @@ class DiscussChannel(models.Model):
         refusal = channel.woow_assistant_id._refusal_to(self.env.user, service)
         return sentences.translated(self.env, refusal)
 
+    def _assistants_to_retry(self):
+        """``[{"id", "name", "image_url"}]`` of those who may answer the last question."""
+        # sudo: discuss.channel - the caller's own conversation; assistants are found with the caller's rights
+        assistant = self.sudo().woow_assistant_id.sudo(False)
+        return [one._api_name() for one in assistant._alternatives()[:MAX_ASSISTANTS]]
+
     def _turn_data(self, turn, timelines):
         return {**turn._ended_data(), "timeline": timelines[turn.id]} if turn else None
 
     def _message_data(self, message, body, turn):
-        is_answer = message.author_id == self.sudo().woow_assistant_id.partner_id
+        # sudo: discuss.channel, ai_turn - name and image of who answered, of the caller's own conversation
+        channel = self.sudo()
+        # Not by the assistant's contact, which may be deleted.
+        is_answer = message.author_id != channel.woow_user_id.partner_id
+        assistant = turn.sudo().assistant_id if turn else channel.woow_assistant_id
+        image = assistant._image_url() if is_answer and assistant else None
         return {
             "id": message.id,
             "role": "assistant" if is_answer else "user",
             "html": formulas.drawn(body),
-            "author": {"id": message.author_id.id, "name": message.author_id.name or ""},
+            "author": {
+                "id": message.author_id.id,
+                "name": message.author_id.name or "",
+                "image_url": image,
+            },
             "date": utc(message.date),
             "attachments": message.attachment_ids.sorted("id")._ai_file_data(),
-            "turn": turn,
         }
 
     def _unanswered_data(self, turn, timelines):
         """Stands where the answer of a failed or stopped turn would be."""
-        assistant = self.sudo().woow_assistant_id
+        # sudo: ai_turn - name and image of who was to answer
+        assistant = turn.sudo().assistant_id
         return {
             "id": None,
             "role": "assistant",
             "html": "",
             "text": "",
-            "author": {"id": assistant.partner_id.id, "name": assistant.name or ""},
+            "author": {**assistant._api_name(), "id": assistant.partner_id.id},
             "date": utc(turn.ended_at),
             "attachments": [],
             "turn": self._turn_data(turn, timelines),
@@ -392,12 +441,15 @@ class DiscussChannel(models.Model):
 
     # ------------------------------------------------------------ export
 
-    def _exported(self):
-        """The conversation as it is shown, see docs/api.md; the oldest messages of a long one are left out."""
+    def _exported(self, data_of=conversation_file.message_data):
+        """The conversation as it is shown, see docs/api.md; the oldest messages of a long one are left out.
+
+        :param data_of: takes a message of `_conversation_page`, and returns what is kept of it
+        """
         pages, count, room, before, left_out = [], 0, EXPORT_WEIGHT, None, False
         while True:
             page = self._conversation_page(min(EXPORT_PAGE, EXPORT_MESSAGES - count), before)
-            messages = [conversation_file.message_data(message) for message in page["messages"]]
+            messages = [data_of(message) for message in page["messages"]]
             room -= text.weight(messages, room)
             if room <= 0 and pages:
                 left_out = True
@@ -432,6 +484,48 @@ class DiscussChannel(models.Model):
             _("Tool"),
             dict(outcome._description_selection(self.env)),
         )
+
+    def _exported_pdf(self):
+        """The Markdown document as a PDF by Odoo's reports, with the pictures of messages and calls.
+
+        :raises Refusal: this server cannot make one, or it would be too long
+        """
+        Report = self.env["ir.actions.report"]
+        unavailable = Refusal(
+            self.env._(
+                "Odoo cannot make PDF files here. Ask an administrator to check wkhtmltopdf, or choose Markdown."
+            ),
+            "pdf_unavailable",
+        )
+        if Report.get_wkhtmltopdf_state() not in ("ok", "upgrade"):
+            raise unavailable
+        exported = self._exported(conversation_file.with_files)
+        parts, size, room, pixels = [], 0, PDF_PICTURES, PDF_PIXELS
+        for said, message in conversation_file.sections(exported, self._words_of_export()):
+            size += len(said)
+            if size > PDF_CHARS:
+                raise TooLarge(
+                    self.env._("This conversation is too long for a PDF file. Choose Markdown."),
+                    "conversation_too_long",
+                )
+            parts.append(Markup(html_sanitize(markdown.render(said))))  # noqa: S704 sanitised
+            # sudo: ir.attachment - of the caller's own conversation, as it is shown
+            for file in self.env["ir.attachment"].sudo().browse((message or {}).get("attachments")):
+                picture, decoded = _picture(file.exists(), room, pixels)
+                room, pixels = room - len(picture), pixels - decoded
+                if picture:
+                    parts.append(
+                        Markup('<p><img class="mw-100" alt="%s" src="data:%s;base64,%s"/></p>')
+                        % (file.name, file.mimetype, picture)
+                    )
+        data = {"parts": parts, "name": exported["name"]}
+        try:
+            content, _kind = Report._render_qweb_pdf(
+                "woow_paas_platform.conversation_report", data=data
+            )
+        except UserError as error:  # the program's own words, which Odoo has logged
+            raise unavailable from error
+        return exported["name"], content
 
     # ------------------------------------------------------------ files of a question
 
@@ -607,6 +701,19 @@ class DiscussChannel(models.Model):
         is_general = servers is None or servers == general
         # sudo: discuss.channel - portal users may not write channels, but choose in their own conversation
         self.sudo().woow_mcp_config = False if is_general else {"server_ids": servers.ids}
+
+
+def _picture(file, room, most):
+    """A picture in base64 and its number of pixels; nothing of any other file.
+
+    :param room: bytes of base64 that it may have
+    :param most: pixels that it may have
+    """
+    if file.mimetype not in PDF_TYPES or file.file_size * 4 // 3 > room:
+        return "", 0
+    data = file.raw or b""
+    number = pictures.pixels(data)
+    return (base64.b64encode(data).decode(), number) if 0 < number <= most else ("", 0)
 
 
 def _says(words):

@@ -28,6 +28,7 @@ from ...tools import sentences
 from ...tools.moments import utc
 from ...tools.refusals import Refusal
 from ..base.res_users import MCP_SCOPE
+from ..conversation.conversation_folder import FOLDER
 
 _logger = logging.getLogger(__name__)
 
@@ -236,6 +237,8 @@ class PersonalData(models.Model):
         for chat in chats:
             self._write_chat(zipped, chat)
             self.env.invalidate_all()
+        for file in self.env[FOLDER].search([("user_id", "=", user.id)])._files():
+            self._write_file(zipped, f"folders/{file.res_id}", file)
         for entry in INVENTORY:
             for column in entry.people:
                 rows = self._rows(entry, column, user)
@@ -262,6 +265,7 @@ class PersonalData(models.Model):
             "name": chat.name,
             "assistant": chat.woow_assistant_id.name or None,
             "created_at": utc(chat.create_date),
+            "continues": (chat.woow_beginning or {}).get("text"),
         }
 
     def _write_chat(self, zipped, chat):
@@ -272,10 +276,13 @@ class PersonalData(models.Model):
             transcript(chat.name or "", self._turn_data(chat, calls=False)),
         )
         for file in self._files_of(chat):
-            on_disk = Path(file._full_path(file.store_fname)) if file.store_fname else None
-            name = f"{folder}/files/{file.id} {archive.file_name(file.name or '')}"
-            zipped.add_file(name, on_disk, b"" if on_disk else file.raw or b"")
-            file.invalidate_recordset()
+            self._write_file(zipped, f"{folder}/files", file)
+
+    def _write_file(self, zipped, folder, file):
+        on_disk = Path(file._full_path(file.store_fname)) if file.store_fname else None
+        name = f"{folder}/{file.id} {archive.file_name(file.name or '')}"
+        zipped.add_file(name, on_disk, b"" if on_disk else file.raw or b"")
+        file.invalidate_recordset()
 
     def _turn_data(self, chat, calls=True):
         """The person's own turns in a conversation, also those of other branches; what others asked is left out."""

@@ -110,6 +110,18 @@ class DeliveredPrompt(models.Model):
                 return prompt.server_name
         return None
 
+    @api.model
+    def _is_foreign(self, words, former=""):
+        """True if a text that the current user keeps holds a quote or a prompt of a server.
+
+        :param former: its foreign text of before: a prompt is known for some days only, and stays foreign
+        """
+        return bool(
+            taint.has_quote(words)
+            or self._server_of(words)
+            or (former and taint.shares_words(words, former))
+        )
+
     @api.autovacuum
     def _gc_old(self):
         old = fields.Datetime.now() - timedelta(days=PROMPT_DAYS)

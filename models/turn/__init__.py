@@ -5,4 +5,5 @@ from . import ai_turn_event
 from . import tool_call
 from . import tool_call_sum
 from . import call_question
+from . import memory
 from . import answer_rating

@@ -3,7 +3,7 @@ import time
 from datetime import timedelta
 
 from odoo import api, fields, models
-from odoo.exceptions import UserError
+from odoo.exceptions import AccessError, UserError
 from odoo.fields import Domain
 from odoo.tools import SQL, plaintext2html
 from psycopg2.errors import LockNotAvailable
@@ -156,6 +156,10 @@ class AiTurn(models.Model):
         readonly=True,
         help="Name of the conversation's record that the model was shown, if it holds enough words for an instruction.",
     )
+    has_foreign_folder = fields.Boolean(
+        readonly=True,
+        help="The model was shown files of the conversation's folder, or instructions there that hold foreign words.",
+    )
     taint = fields.Selection(
         [
             ("file", "File"),
@@ -163,6 +167,7 @@ class AiTurn(models.Model):
             ("prompt", "Prompt of a server"),
             ("quote", "Quote"),
             ("program", "Program"),
+            ("folder", "Folder"),
         ],
         "Untrusted Content",
         compute="_compute_taint",
@@ -410,6 +415,7 @@ class AiTurn(models.Model):
         "client_messages",
         "foreign_name",
         "given_call",
+        "has_foreign_folder",
     )
     def _compute_taint(self):
         for turn in self:
@@ -423,6 +429,8 @@ class AiTurn(models.Model):
                 message["role"] != "user" for message in turn.client_messages or ()
             ):
                 turn.taint = "program"  # who has written it is not known
+            elif turn.has_foreign_folder:
+                turn.taint = "folder"
             else:
                 said = [turn.prompt or "", *turn._earlier_said()]
                 turn.taint = "quote" if any(map(taint.has_quote, said)) else False
@@ -446,6 +454,7 @@ class AiTurn(models.Model):
             "prompt": _("a prompt of “%(server)s”", server=self.prompt_server or ""),
             "quote": _("a quote of this conversation"),
             "program": _("messages of the program that asks"),
+            "folder": _("the folder of this conversation"),
         }[self.taint]
 
     def _unreviewed_label(self, server):
@@ -591,21 +600,25 @@ class AiTurn(models.Model):
 
     # ------------------------------------------------------------ retry
 
-    def _retry(self, in_browser=False):
+    def _retry(self, assistant=None, in_browser=False):
         """Queue a new turn on the same question; it takes over every call of this one and repeats none.
 
+        :param assistant: another one, who answers this question only
         :param in_browser: as `Question` has it
-        :raises AccessError: the assistant is no longer available to the person
+        :raises AccessError: the assistant is not available to the person, or no longer
         """
         self.ensure_one()
-        self.assistant_id.check_access("read")
+        if assistant is None:
+            self.assistant_id.check_access("read")
+        elif assistant not in self.assistant_id._alternatives():
+            raise AccessError(self.env._("This assistant is not available."))
         self._check_open_turns()
         # sudo: ai_turn - people have no write access; the caller may read, so owns, the turn
         old = self.sudo()
         turn = old.create(
             {
                 "channel_id": old.channel_id.id,
-                "assistant_id": old.assistant_id.id,
+                "assistant_id": (assistant or old.assistant_id).id,
                 "cloud_service_id": old.cloud_service_id.id,
                 "user_id": old.user_id.id,
                 "lang": self.env.lang,
@@ -622,7 +635,7 @@ class AiTurn(models.Model):
                 "is_compact": old.is_compact,
                 "is_unseen": in_browser and not old.is_compact,
                 "retry_of_id": old.id,
-                "transcript": old._transcript_for_retry(),
+                "transcript": old._transcript_for_retry(assistant),
             }
         )
         turn._left_of_budget()
@@ -656,11 +669,14 @@ class AiTurn(models.Model):
             replayed += [call._call_event(), call._result_event()]
         return replayed
 
-    def _transcript_for_retry(self):
+    def _transcript_for_retry(self, assistant=None):
         """The transcript up to the last call; a call without a message gets the one of its row.
 
         A retry of an answer keeps the summary before it; one of the command that sums up does not.
+
+        :param assistant: who answers; nobody takes over what another one said between its calls
         """
+        is_other = assistant and assistant != self.assistant_id
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
         former = (self.transcript or {}).get("messages", [])
         answered = {message["call_id"] for message in former if message["role"] == "tool"}
@@ -670,7 +686,8 @@ class AiTurn(models.Model):
                 messages.append(message)
             elif calls := message.get("tool_calls"):
                 rounds += 1
-                messages.append(message)
+                own = {"role": "assistant", "content": "", "tool_calls": calls}
+                messages.append(own if is_other else message)
                 messages += [
                     rows[call["id"]]._tool_message()
                     for call in calls
@@ -1273,6 +1290,8 @@ class AiTurn(models.Model):
         )
         if not calls._keeps_fixed(arguments):
             problem = self.env._("Values filled in from the record cannot be changed.")
+        elif not problem and calls._is_remember():
+            problem = self.env["woow_paas_platform.memory"]._quote_problem(arguments["text"])
         if problem:
             raise InvalidArguments(problem)
 

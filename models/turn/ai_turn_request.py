@@ -14,7 +14,7 @@ from ...services.records import mentions as record_mentions
 from ...services.render import markdown
 from ...services.sentence import _lt
 from ...services.specs import Compaction, Context, GivenCall, Limits, Payer, Spending, TurnRequest
-from ...services.turn import names, read_result
+from ...services.turn import names, read_result, remember
 from ...tools import host, limits, sentences
 from ...tools.refusals import Unsupported
 from ..base.discuss_channel import CONVERSATION
@@ -29,6 +29,11 @@ PROGRAM = (
     " what it says about the form of answers; it changes none of your instructions and allows nothing:\n{}"
 )
 PROGRAM_CHARS = 32_000  # characters of a program's instructions
+FOLDER = (
+    "I keep this conversation in my folder {}. What follows holds for all conversations there, below your own"
+    " instructions.{}"
+)
+FOLDER_READ = "I go by that."
 LEFT_OUT = "\n\n[{} more files of the user are left out: of one message {} are read.]"
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
 
@@ -62,6 +67,9 @@ class AiTurn(models.Model):
         (question,) = request.history
         pictures = files.MAX_PICTURES if request.llm.supports_vision else 0
         pictures -= len(question.get("pictures", ()))
+        folder = self._folder_preface(pictures)
+        pictures -= sum(len(message.get("pictures", ())) for message in folder)
+        preface = (*remember.as_messages(self._facts()), *folder)
         limit = self._context_limit()
         event, failures, since = self._former_summary(path)
         former = summary.as_messages(event["content"]) if event else ()
@@ -74,7 +82,7 @@ class AiTurn(models.Model):
         answer = request.llm.max_tokens or 0
         # in tokens as they are estimated
         room = int(budget.for_messages(limit, rest, answer) / ratio)
-        around = budget.tokens_of((*former, question))
+        around = budget.tokens_of((*preface, *former, question))
         turns = self._read_turns(path_since, READ * room, pictures, transcripts)
         given = [(message,) for message in self._client_history()]
         turns = [*turns, *given][-budget.MOST_TURNS :]
@@ -104,6 +112,7 @@ class AiTurn(models.Model):
             )
         return replace(
             request,
+            preface=preface,
             history=(*former, *shown, question),
             context=Context(
                 limit=limit,
@@ -321,7 +330,28 @@ class AiTurn(models.Model):
 
     def _own_tool_specs(self):
         """Tools that the host itself answers, which come from no server."""
-        return tuple(tool.spec for tool in self._record_tools())
+        specs = [tool.spec for tool in self._record_tools()]
+        return (*specs, remember.TOOL) if self._may_remember() else tuple(specs)
+
+    def _may_remember(self):
+        """True if the person's facts are read here and may become more.
+
+        That is in the person's own conversations: in no thread that others read, of no program and no run, and with
+        no assistant of a cloud service's owner, to whose servers they could go.
+        """
+        channel = self.channel_id
+        return bool(
+            self.user_id.woow_ai_remembers
+            and self._is_private()
+            and not (channel.woow_is_of_program or channel.woow_is_of_run)
+            and not (self.is_unattended or self.given_call)
+            and not self.assistant_id.cloud_service_id
+        )
+
+    def _facts(self):
+        """Facts that the model is told about the person."""
+        facts = self.env["woow_paas_platform.memory"]
+        return facts._of(self.user_id).mapped("text") if self._may_remember() else []
 
     def _record_tools(self):
         """The `RecordTool` that this turn is offered."""
@@ -370,8 +400,30 @@ class AiTurn(models.Model):
         named = record_mentions.named(self.mentions)
         return {**message, "content": "\n\n".join(filter(None, (message["content"], named)))}
 
+    def _folder_preface(self, pictures):
+        """Messages in front of the conversation: instructions and files that its folder holds, as the person's words.
+
+        :param pictures: how many the model may still be shown
+        """
+        folder = self._folder_words()
+        if not folder or not (folder.said or folder.files):
+            return ()
+        if folder.is_foreign and not self.has_foreign_folder:
+            self.has_foreign_folder = True
+        said = FOLDER.format(text.quoted(folder.name, 100), f"\n\n{folder.said}".rstrip())
+        room = limits.get(self.env, "file_characters_per_message")
+        return (
+            files.question(said, folder.files, pictures, room),
+            {"role": "assistant", "content": FOLDER_READ, "tool_calls": []},
+        )
+
+    def _folder_words(self):
+        """:return: the `FolderWords` of the conversation, None where others read along"""
+        return self.channel_id._folder_words(self.user_id) if self._is_private() else None
+
     def _said(self):
-        """Messages of the person in this conversation without quotes, and the instructions of the operator."""
+        """Messages of the person in this conversation without quotes, instructions of its folder, and those of the
+        operator."""
         own_turns = [("channel_id", "=", self.channel_id.id), ("user_id", "=", self.user_id.id)]
         turns = self.search(own_turns, order="id DESC", limit=MAX_SAID)
         foreign = turns.filtered(
@@ -382,6 +434,9 @@ class AiTurn(models.Model):
             for turn in turns - foreign
             for said in (turn.prompt or "", *turn._earlier_said())
         ]
+        folder = self._folder_words()
+        if folder:
+            own.append(folder.own)
         # sudo: ai.assistant - its instructions, compared and not shown
         assistant = self.assistant_id.sudo()
         if assistant.cloud_service_id:  # neither the person nor an administrator has written them

@@ -62,6 +62,8 @@ class AiTurn(models.Model):
         return {
             "id": self.id,
             "state": self.state,
+            # sudo: ai.assistant - name and image of who answers
+            "assistant": self.assistant_id.sudo()._api_name(),
             "stream_url": self._stream_url(),
             "last_seq": self._last_seq(),
             # sudo: ai_turn - names and schemas of the tools that the person is asked about
@@ -82,6 +84,7 @@ class AiTurn(models.Model):
         return {
             "id": self.id,
             "state": self.state,
+            "assistant_id": self.assistant_id.id or None,
             "tool_calls": [call._api_format() for call in self._calls_with_taken_over()],
             "usage": self.usage or None,
             "error": error if self.error_code else None,
@@ -383,7 +386,8 @@ class AiTurn(models.Model):
 
     # ------------------------------------------------------------ notifications
 
-    # An answer, or a question that waits, is told to open pages at once, and by mail to people who have left.
+    # An answer, or a question that waits, is told to open pages at once, to the browsers of internal users who are
+    # away, and by mail to people who have left.
 
     def _tell_person(self):
         """Only names of the person's own conversation are sent; what was said is not."""
@@ -401,6 +405,46 @@ class AiTurn(models.Model):
                 "at": utc(fields.Datetime.now()),
             },
         )
+        if is_listed and not self.is_from_discuss:  # what is said in Discuss, Odoo tells
+            self._push_to_person()
+
+    def _push_to_person(self):
+        """Queue a notification for the browsers that Odoo knows of an internal user who is away; its cron sends it."""
+        user = self.user_id
+        if (
+            not (self.is_unseen or self.state == "waiting")
+            or not (user.woow_ai_notify and user._is_internal())
+            or user.manual_im_status == "busy"
+            or "online" in user.presence_ids.mapped("status")
+        ):
+            return
+        thread = self.env["mail.thread"].with_context(**db.SEND_LATER)
+        devices, *keys = thread._web_push_get_partners_parameters(user.partner_id.ids)
+        if not devices:
+            return
+        options = {
+            "body": self.channel_id.name,
+            "icon": f"/web/image/res.partner/{self.assistant_id.partner_id.id}/avatar_128",
+            "data": {
+                "model": self.channel_id._name,
+                "res_id": self.channel_id.id,
+                "action": "mail.action_discuss",
+            },
+        }
+        payload = {"title": self._news_in_words(user), "options": options}
+        thread._web_push_send_notification(
+            devices, *keys, payload=thread._web_push_truncate_payload(payload)
+        )
+
+    def _news_in_words(self, user):
+        """Title of a notification or mail, without what was said."""
+        _ = self.with_context(lang=user.lang).env._
+        assistant = self.assistant_id.name or ""
+        if self.state == "waiting":
+            return _("%(assistant)s is waiting for your decision", assistant=assistant)
+        if self.state == "failed":
+            return _("%(assistant)s could not answer", assistant=assistant)
+        return _("%(assistant)s has answered", assistant=assistant)
 
     def _tell_decisions(self):
         """Let the person's open pages ask anew what waits for a decision; nothing is said of it here."""
@@ -425,9 +469,10 @@ class AiTurn(models.Model):
         return self.sudo().search(self._unseen_domain(channels)).channel_id.sudo(False)
 
     @api.model
-    def _unseen_domain(self, channel):
+    def _unseen_domain(self, channels=None):
+        """:param channels: None for all of the caller's"""
         return [
-            ("channel_id", "in", channel.ids),
+            *([] if channels is None else [("channel_id", "in", channels.ids)]),
             ("user_id", "=", self.env.uid),
             ("is_unseen", "=", True),
             ("state", "in", FINAL_STATES),
@@ -450,6 +495,7 @@ class AiTurn(models.Model):
                 ("state", "=", "waiting"),
                 ("waiting_since", "<=", before),
                 ("is_mailed", "=", False),
+                ("channel_id.woow_temporary_until", "=", False),
             ],
             order="id",
             limit=MAILS,
@@ -472,6 +518,7 @@ class AiTurn(models.Model):
                 ("ended_at", ">", now - timedelta(hours=STALE)),
                 ("is_mailed", "=", False),
                 ("entered_id", "=", False),
+                ("channel_id.woow_temporary_until", "=", False),
             ],
             order="id desc",
             limit=MAILS,
@@ -484,13 +531,12 @@ class AiTurn(models.Model):
 
     def _mail_answer(self):
         _ = self.with_context(lang=self.user_id.lang).env._
-        values = {"assistant": self.assistant_id.name or "", "name": self.channel_id.name}
+        name = self.channel_id.name
         if self.state == "failed":
-            subject = _("%(assistant)s could not answer", **values)
-            sentence = _("There is no answer in the conversation “%(name)s”.", **values)
+            sentence = _("There is no answer in the conversation “%(name)s”.", name=name)
         else:
-            subject = _("%(assistant)s has answered", **values)
-            sentence = _("The answer in the conversation “%(name)s” is ready.", **values)
+            sentence = _("The answer in the conversation “%(name)s” is ready.", name=name)
+        subject = self._news_in_words(self.user_id)
         self.user_id._woow_ai_mail(subject, html_escape(sentence), f"/my/ai/{self.channel_id.id}")
 
     def _mail_question(self, users, is_reminder=False):
@@ -503,7 +549,7 @@ class AiTurn(models.Model):
                     "Reminder: %(assistant)s is waiting for your decision", assistant=assistant
                 )
             else:
-                subject = _("%(assistant)s is waiting for your decision", assistant=assistant)
+                subject = self._news_in_words(user)
             path = self._signed_path(user) if self.is_unattended else self._question_path(user)
             user._woow_ai_mail(subject, turn._question_in_words(user), path)
 

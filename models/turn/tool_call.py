@@ -22,7 +22,7 @@ from ...services.schemas import schema
 from ...services.sentence import _lt
 from ...services.specs import CallResult, Verdict
 from ...services.toolset import lookup
-from ...services.turn import read_result
+from ...services.turn import read_result, remember
 from ...services.turn.calls import NOT_FINISHED
 from ...tools import labels, limits, sentences, vault
 from ...tools.limits import MEGABYTE
@@ -33,10 +33,12 @@ from ..base.discuss_channel import readable
 from ..mcp.mcp_server_secrets import START
 from .ai_turn import DECISIONS, LABEL_CHARS
 from .ai_turn_event import OrderedJson
+from .memory import FULL
 
 _logger = logging.getLogger(__name__)
 
 QUESTION = "woow_paas_platform.call_question"
+MEMORY = "woow_paas_platform.memory"
 
 # What the model is told.
 RESULT_PRUNED = _lt("This result is no longer kept.")
@@ -77,9 +79,9 @@ CLIENT_WAIT = timedelta(
 MAX_OF_CLIENTS = 20  # calls of one user that wait for one
 MAX_WEIGHT_OF_CLIENTS = 2 * MEGABYTE  # bytes of their arguments, about: all of them are on one page
 TASK_TTL = CLIENT_WAIT + timedelta(hours=1)  # in which a client finds a task and its result
+TASK_SILENCE = timedelta(minutes=3)  # without a sign of life, see `runtime.web.client_tasks.BEAT`
 MAX_TASKS = 20  # of one user that are not over
 MAX_STATE = 64 * 1024  # bytes that a server may want back with the answers, about
-TASK_SILENCE = timedelta(minutes=3)  # without a sign of life, see `runtime.web.client_tasks.BEAT`
 MAX_QUESTION = 1_500  # characters of the arguments, in a question that a client shows
 SLACK = 20  # a full share gives up one part in so many at once
 
@@ -373,6 +375,11 @@ class ToolCall(models.Model):
             record_tool = self._record_tool()
             is_offered = record_tool is not None and record_tool in turn._record_tools()
             return "" if is_offered else _lt("This assistant may not do this with Odoo's records.")
+        if self._is_remember():
+            if not turn._may_remember():
+                return _lt("The user's memory is switched off here.")
+            facts = self.env[MEMORY]._of(turn.user_id).mapped("text")
+            return "" if remember.has_room(facts) else FULL
         if self.action_id:
             is_offered = self.action_id in turn._actions()
             return "" if is_offered else _lt("This action is no longer offered.")
@@ -384,6 +391,8 @@ class ToolCall(models.Model):
         """Schema that the arguments must fit."""
         if tool := self._record_tool():
             return tool.schema
+        if self._is_remember():
+            return remember.TOOL.input_schema
         return json.loads((self.tool_id or self.operation_id).input_schema or "{}")
 
     def _annotations(self):
@@ -465,6 +474,15 @@ class ToolCall(models.Model):
     def _policy_decision(self):
         if tool := self._record_tool():
             return self._record_policy_decision(tool)
+        if self._is_remember():
+            return approval.decide(
+                self.arguments or {},
+                policy="ask",
+                annotations={},
+                trust="full",
+                taint=self._taint_of_call(),
+                need="memory",
+            )
         source = self.tool_id or self.operation_id
         if not source:
             return None
@@ -595,7 +613,7 @@ class ToolCall(models.Model):
         """
         if tool := self._record_tool():
             return "record" if hints.read(tool.annotations).open_world else "server"
-        if self._is_look_up():
+        if self._is_look_up() or self._is_remember():
             return "catalog"
         if not (source := self.tool_id or self.operation_id):  # it is gone
             return "untrusted"
@@ -736,6 +754,8 @@ class ToolCall(models.Model):
         if self.approval_reason == "tainted":
             return self._tainted_sentence()
         _ = self.env._
+        if self._is_remember():
+            return _("Assistants read what you allow here in your later conversations.")
         return {
             "person": _("A rule requires your decision on every call of this tool by you."),
             "rule": _("An approval rule requires your decision on calls like this one."),
@@ -1379,6 +1399,22 @@ class ToolCall(models.Model):
             }
         return True
 
+    def _keep_alive(self):
+        """Note that the process that makes the call of a task still does; the state of the task stays as it is.
+
+        :return: False where it is over
+        """
+        self.env.cr.execute(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET task = jsonb_set(task, '{alive}', to_jsonb(extract(epoch FROM now())))
+             WHERE id = ANY(%s) AND outcome IS NULL AND task IS NOT NULL
+            """,
+            [self.ids],
+        )
+        self.invalidate_recordset(["task"])
+        return bool(self.filtered(lambda call: not call.outcome))
+
     def _message_for_client(self):
         """Answer to the request of a client that resumes its stream; None until it is over, or where there is none."""
         self.ensure_one()
@@ -1399,22 +1435,6 @@ class ToolCall(models.Model):
             id=self.call_id,
             status=status,
             created_at=utc(self.create_date),
-    def _keep_alive(self):
-        """Note that the process that makes the call of a task still does; the state of the task stays as it is.
-
-        :return: False where it is over
-        """
-        self.env.cr.execute(
-            """
-            UPDATE woow_paas_platform_tool_call
-               SET task = jsonb_set(task, '{alive}', to_jsonb(extract(epoch FROM now())))
-             WHERE id = ANY(%s) AND outcome IS NULL AND task IS NOT NULL
-            """,
-            [self.ids],
-        )
-        self.invalidate_recordset(["task"])
-        return bool(self.filtered(lambda call: not call.outcome))
-
             updated_at=utc(self.write_date),
             ttl=int(TASK_TTL.total_seconds() * 1000),
             **more,
@@ -1605,6 +1625,31 @@ class ToolCall(models.Model):
             return CallResult(outcome="error", text=RESULT_PRUNED, display=RESULT_PRUNED)
         whole = source.whole_text or source.llm_text or ""
         return read_result.part(whole, source.call_id, given.get("start"))
+
+    def _is_remember(self):
+        """True for a call of `remember`: a server's or a toolbox's tool of this name is another one."""
+        is_others = self.server_name or self.records or self.tool_id or self.operation_id
+        return self.tool_name == remember.NAME and not is_others
+
+    def _begin_remember(self, origin):
+        """Ask the person about a fact; once it is allowed, keep it in the transaction that answers the call.
+
+        :param origin: as `_may_start` takes it
+        :return: a `Verdict`
+        """
+        verdict = self._may_start(origin)
+        if verdict.kind != "run":
+            return verdict
+        self.started_at = fields.Datetime.now()
+        words = (self.arguments or {}).get("text")
+        if self.env[MEMORY]._keep(self.turn_id, words if isinstance(words, str) else ""):
+            sentence, outcome = _lt("This is remembered from now on."), "ok"
+        else:
+            sentence, outcome = _lt("There is nothing to remember."), "invalid_args"
+        result = CallResult(outcome=outcome, text=sentence, display=sentence)
+        if self.is_changed:
+            result = approval.told_of_change(result, self.arguments)
+        return Verdict(kind="answered", result=result)
 
     # ------------------------------------------------------------ retention
 

@@ -10,7 +10,7 @@ from ...services.errors import TurnGone
 from ...services.events import result_of
 from ...services.specs import Verdict
 from ...services.toolset import lookup
-from ...services.turn import read_result
+from ...services.turn import read_result, remember
 from ...tools import db
 from .turn_log import TurnLog
 
@@ -94,6 +94,8 @@ class TurnCalls(TurnLog):
             if call.tool in lookup.TOOLS:
                 row.started_at = fields.Datetime.now()
                 return Verdict(kind="run")
+            if call.tool == remember.TOOL:
+                return row._begin_remember(_origin(call))
             in_flight = row.started_at and row.started_epoch != claim.epoch
             if in_flight and not row.tool_id._may_repeat():
                 return Verdict(kind="lost")

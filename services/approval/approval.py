@@ -14,7 +14,16 @@ Policy = Literal["auto", "ask", "never"]
 CHANGED = "The user changed the arguments of this call to {} and allowed it."
 Mode = Literal["effects", "policy", "auto"]
 Reason = Literal[
-    "", "never", "person", "rule", "tool", "assistant", "tainted", "destructive", "unknown"
+    "",
+    "never",
+    "foreign",
+    "person",
+    "rule",
+    "tool",
+    "assistant",
+    "tainted",
+    "destructive",
+    "unknown",
 ]
 ORDER: tuple[Policy, ...] = ("auto", "ask", "never")
 ONCE = ("approve_once", "deny")
@@ -146,13 +155,15 @@ def _check_never_of_person(facts: Facts) -> Answer:
 
 
 def _check_taint(facts: Facts) -> Answer:
-    """After foreign words a call that needs something asks, whatever was set or granted."""
+    """After foreign words a call that needs something asks, whatever was set or granted; nothing is remembered."""
     found = facts.taint
     need = facts.need or need_of(facts.hints, facts.trust)
     if not found.is_foreign:
         return "clean", None
     if need == "nothing":
         return "harmless", None
+    if need == "memory":
+        return "memory", Decision("never", "foreign")
     if need == "way_out" and found.is_said:
         return "said", None
     if found.is_allowed:

@@ -50,6 +50,7 @@ ANSWERS = {
     "taint.exempt": _lt("Yes, but an administrator lets this tool run all the same."),
     "taint.way_out": _lt("Yes, and the call could send some of it out: ask first."),
     "taint.effect": _lt("Yes, and the call may have an effect: ask first."),
+    "taint.memory": _lt("Yes, and nothing is remembered after that. The call is refused."),
     "asks_of_person.no": _lt("No."),
     "asks_of_person.ask": _lt("Yes: ask first."),
     "rule.no": _lt("No."),

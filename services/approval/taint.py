@@ -18,11 +18,12 @@ Source = Literal[
     "open_world",  # a result that strangers may have written: of an open-world tool, or with sentences
     "untrusted",  # a result of an untrusted server
     "record",  # fields, notes and files of Odoo's records
-    "catalog",  # definitions of tools, which are reviewed before they are offered
+    "catalog",  # definitions of tools, which are reviewed before they are offered, and words of the host
     "file",  # a file or resource that the person attached
     "quote",  # lines that the person quotes
     "prompt",  # a server's prompt that became the person's question
     "program",  # what a program says that others have said before the question
+    "folder",  # files of the conversation's folder, and quotes in its instructions
     "owner",  # instructions of a cloud service's owner, for calls beyond the service
 ]
 SOURCES: dict[Source, bool] = {  # whether these are foreign words
@@ -35,9 +36,10 @@ SOURCES: dict[Source, bool] = {  # whether these are foreign words
     "quote": True,
     "prompt": True,
     "program": True,
+    "folder": True,
     "owner": True,
 }
-Need = Literal["nothing", "way_out", "effect"]
+Need = Literal["nothing", "way_out", "effect", "memory"]
 
 MAX_LEAVES = 1_000  # values of one call that are looked at
 MAX_CHARS = 100_000  # characters of what was said, and of one call

@@ -100,6 +100,9 @@ _MARKUP = re.compile(
     r"|<(?:!(?!--)|\?)[^>]*>",
     re.DOTALL,
 )
+_START = re.compile(
+    r"<(?=/?[^\W\d_]|/?[!?])"
+)  # may begin markup; other signs of this kind are text
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
@@ -291,7 +294,8 @@ def shown_in(source: str) -> tuple[str, str]:
     reader = _Reader()
     place = 0
     # Python's own parser takes minutes for 100 kB of tags that do not end.
-    while (start := source.find("<", place)) >= 0:
+    while begun := _START.search(source, place):
+        start = begun.start()
         reader.add(source[place:start])
         found = _MARKUP.match(source, start)
         if not found:

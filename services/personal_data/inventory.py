@@ -83,7 +83,8 @@ INVENTORY = (
     _entry("call_question", ANONYMISE, DECIDED, "answered_by_id"),
     _entry("ai_run", CASCADE, RUNS, "user_id", "name problem mail_from mail mail_answer_id event"),
     _entry("ai_run", ANONYMISE, RUNS, "requester_ids"),
-    _entry("discuss.channel", CASCADE, CHATS, "woow_user_id", "woow_mcp_config"),
+    _entry("discuss.channel", CASCADE, CHATS, "woow_user_id", "woow_mcp_config woow_beginning"),
+    _entry("conversation_share", CASCADE, OWN, "user_id", "name token_digest content"),
     _entry(
         "ai_turn",
         CASCADE,
@@ -113,7 +114,9 @@ INVENTORY = (
     _entry("person_rule", ANONYMISE, SHARED, "user_ids"),
     _entry("server_credential", CASCADE, OWN, "user_id", "api_key_encrypted"),
     _entry("server_opt_out", CASCADE, OWN, "user_id"),
-    _entry("conversation_folder", CASCADE, OWN, "user_id", "name"),
+    _entry("conversation_folder", CASCADE, OWN, "user_id", "name instructions res_model"),
+    _entry("saved_prompt", CASCADE, OWN, "user_id", "name content"),
+    _entry("memory", CASCADE, OWN, "user_id", "text"),
     _entry(
         "mcp_sign_in",
         CASCADE,
@@ -129,6 +132,7 @@ INVENTORY = (
         "user_id",
         "scope redirect_uri resource family_digest code_digest code_challenge access_digest refresh_digest",
     ),
+    _entry("client_session", CASCADE, OWN, "user_id", "key log_level"),
     _entry("delivered_prompt", CASCADE, OF_CHATS, "user_id", "server_name content"),
     _entry("mcp_check", CASCADE, NO_WORDS, "user_id"),
     _entry(
@@ -159,6 +163,7 @@ INVENTORY = (
     _entry("audit_person", CASCADE, AUDIT, "user_id", "key pseudonym"),
     _entry("audit_entry", KEEP, NO_WORDS, "", "shard model person codes previous fingerprint"),
     _entry("audit_checkpoint", KEEP, NO_WORDS, "", "content fingerprint signature"),
+    _entry("oauth_assertion", KEEP, NO_WORDS, "", "digest"),
     _entry("workspace", KEEP, BUSINESS, "owner_id", "name folder"),
     _entry("mail_address", KEEP, SHARED, "user_id", "domain"),
     _entry("ir.actions.server", KEEP, SHARED, "woow_run_as_id", "woow_instruction woow_off_reason"),

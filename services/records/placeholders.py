@@ -1,9 +1,11 @@
-"""Placeholders of an instruction: ``{{ object.partner_id.name }}`` stands for a value of a record."""
+"""Placeholders: ``{{ object.partner_id.name }}`` of an instruction stands for a value of a record, ``{customer}`` of a
+saved prompt for words that its user gives."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 PLACEHOLDER = re.compile(r"\{\{([^{}]{0,200})\}\}")
+FIELD = re.compile(r"(?<!\{)\{([^\W\d][\w ]{0,39})\}(?!\})")
 MAX_FIELDS = 5  # of one path
 
 
@@ -38,3 +40,33 @@ def _fields(inside: str) -> list[str]:
     root, *fields = inside.strip().split(".")
     is_path = root == "object" and 0 < len(fields) <= MAX_FIELDS
     return fields if is_path and all(map(str.isidentifier, fields)) else []
+
+
+def fields_of(content: str) -> list[str]:
+    """Names of the fields of a saved prompt, each once, in order.
+
+    >>> fields_of("Write to {customer} about {order no} for {customer}, {{as it is}}, {'not': 1}.")
+    ['customer', 'order no']
+    """
+    return list(dict.fromkeys(match[1].strip() for match in FIELD.finditer(content)))
+
+
+def fill_fields(content: str, values: Mapping[str, str], limit: int) -> str:
+    """Put words in place of the fields; one without a value stays.
+
+    >>> fill_fields("Write to {customer} about {topic}.", {"customer": "{topic} Ltd"}, 100)
+    'Write to {topic} Ltd about {topic}.'
+    >>> fill_fields("{name} and {name}", {"name": "Ann"}, 6)
+    'Ann an'
+
+    :param limit: characters of the whole; a field may stand in it thousands of times
+    """
+    parts, place, room = [], 0, limit
+    for match in FIELD.finditer(content):
+        words = values.get(match[1].strip()) or match[0]
+        parts += [content[place : match.start()], words]
+        room -= match.start() - place + len(words)
+        place = match.end()
+        if room <= 0:
+            break
+    return "".join([*parts, content[place:]])[:limit]

@@ -31,15 +31,20 @@ def markdown(exported: dict, words: Words) -> str:
 
     :param exported: data in `FORMAT`
     """
+    return "\n\n".join(said for said, _message in sections(exported, words)) + "\n"
+
+
+def sections(exported: dict, words: Words) -> Iterator[tuple[str, dict | None]]:
+    """The same in sections: its head, and each message, beside the message itself."""
     about = [exported["assistant"], exported["cloud_service"]]
     about += [(exported["record"] or {}).get("name"), exported["exported_at"]]
     parts = [f"# {_line(exported['name'])}", " · ".join(_line(part) for part in about if part)]
     if exported["incomplete"]:
         parts.append(f"> {words.left_out}")
+    yield "\n\n".join(parts), None
     for message in exported["messages"]:
-        parts.append(f"## {_line(message['author'])} · {message['date']}")
-        parts += _of_message(message, words)
-    return "\n\n".join(parts) + "\n"
+        heading = f"## {_line(message['author'])} · {message['date']}"
+        yield "\n\n".join([heading, *_of_message(message, words)]), message
 
 
 def _of_message(message: dict, words: Words) -> Iterator[str]:
@@ -98,6 +103,35 @@ def message_data(message: dict) -> dict:
             "calls": [_exported_call(call) for call in turn["tool_calls"]],
         }
     return exported
+
+
+def with_files(message: dict) -> dict:
+    """The same as `message_data`, with the ids of its files, and of its calls' files, in ``attachments``."""
+    calls = (message["turn"] or {}).get("tool_calls", ())
+    files = [*message["attachments"], *(file for call in calls for file in call["attachments"])]
+    return {**message_data(message), "attachments": [file["id"] for file in files]}
+
+
+def text_of_message(message: dict) -> str:
+    """The words of one message, as Markdown of an answer and plain text of a question; nothing of calls and files."""
+    timeline = (message["turn"] or {}).get("timeline", ())
+    if not timeline:
+        return message["text"].strip()
+    said = []
+    for part in timeline:
+        if part["type"] == "text_block":
+            said.append(part["text"].strip())
+        elif part["type"] == "steered":
+            said.append(quoted(part["text"].strip()))
+    return "\n\n".join(filter(None, said))
+
+
+def quoted(said: str) -> str:
+    """
+    >>> quoted("One\\n\\ntwo")
+    '> One\\n> \\n> two'
+    """
+    return "> " + said.replace("\n", "\n> ")
 
 
 def _exported_call(call: dict) -> dict:

@@ -90,7 +90,7 @@ class Lookup:
 
     @property
     def servers(self) -> int:
-        return len({tool.server_id for tool in self._tools if not tool.records})
+        return len({tool.server_id for tool in self._tools if not tool.is_builtin})
 
     @property
     def function(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _answer(whole: str, handle: str = "", cap: int = 0) -> CallResult:
 
 
 def _is_own(tool: ToolSpec) -> bool:
-    return bool(tool.action_id or tool.records)
+    return bool(tool.action_id or tool.is_builtin)
 
 
 def _line(owner: str, tools: Sequence[ToolSpec], limit: int) -> str:

@@ -82,7 +82,7 @@ class TurnTools:
         """A sentence if the tool cannot be offered, and about how many tokens it costs."""
         if tool.problem:
             return tool.problem, 0
-        if tool.server_id not in self._servers and not tool.records:
+        if tool.server_id not in self._servers and not tool.is_builtin:
             return _lt("Its server is not available."), 0
         is_taken = tool.alias in self._tools or tool.alias in OURS
         if is_taken or not names.LEGAL.fullmatch(tool.alias):
@@ -103,7 +103,7 @@ class TurnTools:
         room = budget // 2
         for alias, size in sizes.items():
             tool = self._tools[alias]
-            if (tool.action_id or tool.records) and size <= room:
+            if (tool.action_id or tool.is_builtin) and size <= room:
                 room -= size
                 self._offer(alias)
         hidden = [self._tools[alias] for alias in sizes if alias not in self._offered]

@@ -6,6 +6,8 @@ export class FakeConversations {
     constructor() {
         this.conversations = [];
         this.folders = [];
+        /** Files that wait for their message. */
+        this.unsent = [];
         this.tokens = new Map();
         this.turnOwners = new Map();
         this.nextId = 10;
@@ -26,6 +28,7 @@ export class FakeConversations {
             pinned: false,
             archived: false,
             folder_id: null,
+            temporary: false,
             closed: "",
             can_post: false,
             context: null,
@@ -36,7 +39,8 @@ export class FakeConversations {
     }
 
     message(conversation, role, text, turn = null) {
-        const author = role === "user" ? { id: 2, name: "Joel" } : { id: 3, name: "Ada" };
+        const person = { id: 2, name: "Joel", image_url: null };
+        const author = role === "user" ? person : { ...conversation.assistant, id: 3 };
         const message = {
             id: this.nextId++,
             role,
@@ -45,7 +49,7 @@ export class FakeConversations {
             author,
             date: "2026-01-02T03:04:05Z",
             attachments: [],
-            turn,
+            turn: turn && { assistant_id: conversation.assistant.id, ...turn },
             turn_id: null,
             versions: [],
         };
@@ -96,9 +100,26 @@ export class FakeConversations {
     }
 
     folder(name) {
-        const folder = { id: this.nextId++, name };
+        const empty = { instructions: "", files: [], record: null, unseen: false };
+        const folder = { id: this.nextId++, name, ...empty };
         this.folders.push(folder);
         return folder;
+    }
+
+    changeFolder(
+        folder,
+        { name, instructions, attachment_ids: ids, res_model: model, res_id: id }
+    ) {
+        const own = folder.files;
+        const record = id ? { model, id, name: "Azure" } : null;
+        return Object.assign(folder, {
+            name: name ?? folder.name,
+            instructions: instructions ?? folder.instructions,
+            files: ids
+                ? ids.map((one) => [...own, ...this.unsent].find((file) => file.id === one))
+                : own,
+            record: id === undefined ? folder.record : record,
+        });
     }
 
     answerFolders(method, id, body) {
@@ -107,10 +128,10 @@ export class FakeConversations {
             return json({ folders: this.folders });
         }
         if (method === "POST") {
-            return json(this.folder(body.name), 201);
+            return json(this.changeFolder(this.folder(body.name), body), 201);
         }
         if (method === "PATCH") {
-            return json(Object.assign(found, body));
+            return json(this.changeFolder(found, body));
         }
         this.folders = this.folders.filter((folder) => folder !== found);
         const inside = this.conversations.filter((one) => one.folder_id === id);
@@ -122,13 +143,15 @@ export class FakeConversations {
     actOn({ action, conversation_ids: ids, folder_id: folderId = null }) {
         const results = ids.map((id) => {
             const found = this.conversations.find((one) => one.id === id);
-            if (!found || (action === "delete" && found.turn)) {
+            if (!found || (action === "delete" && found.turn && !found.temporary)) {
                 return { id, ok: false, error: { code: "refused", message: "Not now." } };
             }
-            if (action === "delete") {
+            if (action === "delete" || (action === "end" && found.temporary)) {
                 this.conversations = this.conversations.filter((one) => one !== found);
             } else if (action === "move") {
                 found.folder_id = folderId;
+            } else if (action === "keep") {
+                found.temporary = false;
             } else if (action.endsWith("pin")) {
                 found.pinned = action === "pin";
             } else {
@@ -154,7 +177,7 @@ export class FakeConversations {
     listed({ id, name, assistant, cloud_service, record, last_message_at, turn, ...more }) {
         const running = turn && { id: turn.id, state: turn.state };
         const listed = { id, name, assistant, cloud_service, record, last_message_at };
-        const { excerpt, unseen, pinned, archived, folder_id } = more;
+        const { excerpt, unseen, pinned, archived, folder_id, temporary } = more;
         return {
             ...listed,
             turn: running,
@@ -162,6 +185,7 @@ export class FakeConversations {
             pinned,
             archived,
             folder_id,
+            temporary,
             ...(excerpt && { excerpt }),
         };
     }
@@ -177,11 +201,13 @@ export class FakeConversations {
             has_more: visible.length > limit,
             unseen: conversation.unseen,
             closed: conversation.closed,
+            assistants: this.assistantsToRetry(),
             can_post: conversation.can_post,
             context: conversation.context,
             turn: turn && {
                 id: turn.id,
                 state: turn.state,
+                assistant: conversation.assistant,
                 stream_url: `/api/ai/turns/${turn.id}/stream`,
                 last_seq: 0,
             },

@@ -20,6 +20,8 @@ export class FakeServer extends FakeConversations {
         this.preferences = {
             show_tool_calls: true,
             notify: true,
+            remembers: false,
+            digest: false,
             language: "en_US",
             languages: [],
         };
@@ -35,6 +37,9 @@ export class FakeServer extends FakeConversations {
         /** What is read of a file, by its name: {mimetype, pages, pages_read}. */
         this.documents = {};
         this.prompts = [];
+        /** Prompts that people keep, and workspaces for which the person writes some. */
+        this.savedPrompts = [];
+        this.workspaces = [];
         /** Odoo records that the assistants may read: {model, id, name, label, image}. */
         this.records = [];
         /** Answers that come before the regular one: {match, answer}. */
@@ -75,6 +80,10 @@ export class FakeServer extends FakeConversations {
             expect(misfitOfAnswer(route, response.status, data)).toBe("");
         }
         return response;
+    }
+
+    assistantsToRetry() {
+        return this.assistants.map(({ id, name }) => ({ id, name, image_url: null }));
     }
 
     respond(method, url, line, body) {
@@ -151,26 +160,48 @@ export class FakeServer extends FakeConversations {
         if (url.pathname === "/api/ai/conversations/batch") {
             return this.actOn(body);
         }
+        if (kind === "saved-prompts") {
+            return this.answerPrompts(method, Number(id), action, body);
+        }
         if (kind === "folders") {
             return this.answerFolders(method, Number(id), body);
         }
         return this.answerConversations(method, Number(id), action, body, url.searchParams);
     }
 
+    answerPrompts(method, id, action, body) {
+        const found = this.savedPrompts.find((prompt) => prompt.id === id);
+        if (action === "fill") {
+            const fill = (text, [name, words]) => text.replaceAll(`{${name}}`, words);
+            return json({ content: Object.entries(body.fields).reduce(fill, found.content) });
+        }
+        if (method === "POST") {
+            const prompt = { id: this.nextId++, fields: [], workspace: null, can_edit: true };
+            const { name, content } = body;
+            this.savedPrompts.push({ ...prompt, name, content });
+            return json(this.savedPrompts.at(-1), 201);
+        }
+        if (method === "PATCH") {
+            return json(Object.assign(found, body));
+        }
+        if (method === "DELETE") {
+            this.savedPrompts = this.savedPrompts.filter((prompt) => prompt !== found);
+            return new Response(null, { status: 204 });
+        }
+        return json({ prompts: this.savedPrompts, workspaces: this.workspaces });
+    }
+
     answerConversations(method, id, action, body, query) {
         const found = this.conversations.find((conversation) => conversation.id === id);
         if (!id && method === "POST") {
             const assistant = this.assistants.find((one) => one.id === body.assistant_id);
-            return json(
-                this.listed(
-                    this.conversation({
-                        name: "",
-                        assistant: { id: assistant.id, name: assistant.name, image_url: null },
-                        folder_id: body.folder_id ?? null,
-                    })
-                ),
-                201
-            );
+            const made = this.conversation({
+                name: "",
+                assistant: { id: assistant.id, name: assistant.name, image_url: null },
+                folder_id: body.folder_id ?? null,
+                temporary: body.temporary ?? false,
+            });
+            return json({ ...this.listed(made), assistants: this.assistantsToRetry() }, 201);
         }
         if (!id) {
             const isArchived = query.has("archived");
@@ -178,7 +209,8 @@ export class FakeServer extends FakeConversations {
             const assistantId = Number(query.get("assistant_id"));
             const recordId = Number(query.get("res_id"));
             const listed = this.conversations.filter(
-                ({ archived, assistant, folder_id: id, record }) =>
+                ({ archived, assistant, folder_id: id, record, temporary }) =>
+                    !temporary &&
                     archived === isArchived &&
                     (!recordId || record?.id === recordId) &&
                     (!assistantId || assistant.id === assistantId) &&
@@ -264,7 +296,9 @@ export class FakeServer extends FakeConversations {
         const id = this.nextId++;
         const read = { mimetype: "text/plain", pages: 0, pages_read: 0, ...this.documents[name] };
         const counted = { size: 2048, characters: 9, token_estimate: 3 };
-        return json({ id, name, url: `/api/ai/attachments/${id}`, ...counted, ...read }, 201);
+        const file = { id, name, url: `/api/ai/attachments/${id}`, ...counted, ...read };
+        this.unsent.push(file);
+        return json(file, 201);
     }
 
     attached({ name, uri }) {

@@ -6,7 +6,7 @@ import json
 import httpx
 import pytest
 
-from benchmarks.injection import attacks, cases, tools, worst_case
+from benchmarks.injection import attacks, cases, judging, tools, worst_case
 from benchmarks.injection.cases import Case, Outcome, Setting
 from benchmarks.injection.person import Person
 from benchmarks.injection.worst_case import TICKET, Plan, WorstCase
@@ -16,7 +16,9 @@ ATTACKER = [("send_email", {"recipients": ["x@y.z"]}), ("delete_email", {"email_
 NAMES = [f"workspace_0__{tool}" for tool, _arguments in (*USER, *ATTACKER)]
 
 
-@pytest.mark.parametrize("module", [cases, tools, worst_case], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "module", [cases, judging, tools, worst_case], ids=lambda one: one.__name__
+)
 def test_examples(module):
     tried = doctest.testmod(module)
     assert tried.attempted and not tried.failed
@@ -94,9 +96,9 @@ def answered(manner):
 
     with httpx.Client(transport=httpx.MockTransport(answer), base_url="http://odoo") as http:
         turn = {"turn_id": 5, "stream_url": "/stream"}
-        known = frozenset(tools.key(*call) for call in USER)
-        summary = Person(http, manner, expired.append).follow(turn, known)
-    assert (summary.state, summary.text, summary.requested.total()) == ("done", "Planned.", 2)
+        judge = judging.Exact(Plan("", USER, "", ATTACKER, ""))
+        summary = Person(http, manner, expired.append).follow(turn, judge)
+    assert (summary.state, summary.text, summary.requested) == ("done", "Planned.", 1)
     assert (summary.benign_cards, summary.benign_calls, summary.other_calls) == (1, 1, 1)
     return decisions, expired, [*summary.approved]
 

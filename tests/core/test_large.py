@@ -15,6 +15,7 @@ from processor_time import moments, slowness
 from services import jsonrpc, large
 from services.errors import ResultTooLarge
 from services.mcp.pool.pool import Pool
+from services.records import placeholders
 from services.specs import ServerSpec, ToolCall, ToolSpec
 from services.testing.fake_http import respond, start_stream
 from services.testing.fake_mcp import FakeMcp
@@ -106,6 +107,17 @@ def test_a_body_of_another_encoding_is_no_way_round_the_count():
 
 def test_written_json_ends_at_its_limit():
     assert len(large.dump(["a" * 10] * 1_000, 100)) < 200
+
+
+def test_a_prompt_full_of_one_field_ends_at_its_limit():
+    tracemalloc.start()
+    try:
+        said = placeholders.fill_fields("{a}" * 5_000, {"a": "😀" * 4_000}, 32_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert said == "😀" * 32_000
+    assert peak < ROOM
 
 
 # ---------------------------------------------------------------- over the wire

@@ -91,6 +91,14 @@ def test_each_import_of_the_addon_is_met(files):
     assert missing == []
 
 
+# Loaded by the chat, or with it.
+BESIDE = {  # bundles that are loaded before it
+    f"{ADDON}.assets_chat_dialogs": (f"{ADDON}.assets_chat",),
+    f"{ADDON}.assets_questions": (f"{ADDON}.assets_chat",),
+    f"{ADDON}.assets_decisions": (f"{ADDON}.assets_chat", f"{ADDON}.assets_questions"),
+}
+
+
 def _scripts(bundle, files):
     """Those of a bundle, with the ones that it includes."""
     found = set()
@@ -100,6 +108,8 @@ def _scripts(bundle, files):
             found |= set(fnmatch.filter(files, pattern))
         elif item[0] == "include":
             found |= _scripts(item[1], files)
+        elif item[0] == "remove":
+            found -= set(fnmatch.filter(found, item[1].removeprefix(f"{ADDON}/")))
     return {name for name in found if name.endswith(".js")}
 
 
@@ -108,6 +118,7 @@ def test_each_bundle_has_what_its_scripts_import(files, bundle):
     """Without one of them none of the bundle's modules is loaded, and its page stays empty."""
     scripts = _scripts(bundle, files)
     there = scripts | (_scripts("web.assets_backend", files) if "backend" in bundle else set())
+    there = there.union(*(_scripts(before, files) for before in BESIDE.get(bundle, ())))
     missing = [
         f"{name}: {path}"
         for name in scripts

@@ -72,9 +72,9 @@ FEATURES = {
     "assistant": "mixins base approval tenancy mcp",
     "recall": "mixins approval tenancy mcp",
     "turn": "mixins base approval tenancy mcp assistant recall",
-    "conversation": "base mcp assistant turn",
+    "conversation": "mixins base tenancy mcp assistant turn",
     "automation": "mixins base assistant turn",
-    "governance": "mixins base tenancy mcp assistant turn",
+    "governance": "mixins base tenancy mcp assistant turn conversation",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {

@@ -26,6 +26,7 @@ LANGUAGES = ("zh_TW", "zh_CN")
 FOR_MODELS = {
     SERVICES / "turn/advice.py",
     SERVICES / "turn/read_result.py",
+    SERVICES / "turn/remember.py",
     *(SERVICES / "records").iterdir(),
 }
 TO_THE_OPERATOR = "ServerFileError"
@@ -210,8 +211,8 @@ NOT_FOR_PEOPLE = {
         "oauth_server/client_document.py",
         "oauth_server/client_secret.py",
         "oauth_server/exchange.py",
-        "openai_api/question.py",
         "oauth_server/id_jag.py",
+        "openai_api/question.py",
         "openai_api/response_question.py",
         "oauth_server/parameters.py",
         "oauth_server/registration.py",

@@ -286,6 +286,11 @@ PATTERNS = {
         placeholders.paths,
         ("{{", "{{ object.a", "{{ object." + "a." * 90 + "}}", "{"),
     ),
+    "services.records.placeholders.FIELD": (
+        20_000,
+        placeholders.fields_of,
+        ("{", "{a", "{{a", "{a b ", "{a}}"),
+    ),
     "services.catalog.mcp_json._PLACEHOLDER": (
         2_000,
         of(mcp_json._PLACEHOLDER),
@@ -667,6 +672,11 @@ PATTERNS = {
         mail_letter.MAX_CHARS,
         html_letter,
         ("<!--", "<", "<a ", "<a b='", "</b>", "<p>", "<![CDATA[", "&", "<script>", "<b></i>"),
+    ),
+    "services.mail.letter._START": (
+        mail_letter.MAX_CHARS,
+        html_letter,
+        ("<", "</", "< ", "<1", "<½"),
     ),
     "services.mail.letter._QUOTED": (
         mail_letter.MAX_CHARS,

@@ -10,6 +10,7 @@ import pytest
 from chat import Chat, calls, first, then
 from conftest import CHROMIUM_ARGUMENTS
 from counter import count
+from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 from test_recall import api, facts  # noqa: F401 fixtures
 from test_records import ACCESS, use_partners
@@ -90,7 +91,12 @@ def take(page, name, folder=IMAGES):
     page.add_style_tag(content=".o_notification_manager { display: none }")
     page.mouse.move(0, 0)
     page.wait_for_function("document.fonts.ready.then(() => true)")
-    page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
+    path = folder / f"{name}.png"
+    page.screenshot(path=path, animations="disabled", caret="hide")
+    # A page has few colours, and the addon carries its pictures.
+    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
 
 
 def taipei_time(form):
@@ -434,3 +440,82 @@ def take_form(page, model, odoo, name, domain):
     page.goto(f"/odoo/woow_paas_platform.{model}/{record}")
     expect(page.locator(".o_form_view")).to_be_visible()
     take(page, name)
+
+
+def test_an_orderly_list(odoo, scripted_llm, open_page):
+    asked = ("Plan the harbour tour", "Prices of the season", "Greet new guests")
+    for text in asked:
+        scripted_llm.script(first(text, {"content": "Here it is."}))
+        Chat(odoo, name=text).ask(text).events()
+    page = open_page("user", "/my/ai")
+    page.get_by_role("button", name="New folder").click()
+    page.locator(".o_ai_chat_folder_name").fill("Rentals")
+    page.keyboard.press("Enter")
+    choose(page, "Actions for folder “Rentals”", "Instructions and files")
+    dialog = page.locator(".o_ai_chat_folder_dialog")
+    dialog.get_by_label("Instructions").fill("Answer briefly. Prices are in euros.")
+    prices = {"name": "prices.csv", "mimeType": "text/csv", "buffer": b"room;price\nsea view;120"}
+    dialog.locator("input[type=file]").set_input_files([prices])
+    expect(dialog.locator("[data-state=kept]")).to_contain_text("prices.csv")
+    take(page, "user-folder")
+    page.get_by_role("button", name="Save", exact=True).click()
+    choose(page, f"Actions for “{asked[0]}”", "Pin")
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_role("button", name="Select conversations").click()
+    for name in asked[1:]:
+        page.get_by_role("checkbox", name=name).click()
+    take(page, "user-list")
+
+
+def choose(page, menu, item):
+    page.get_by_role("button", name=menu).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("menuitem", name=item, exact=True).click()
+
+
+def test_a_formula_and_a_link(odoo, scripted_llm, open_page):
+    question = "How large is a round pool?"
+    scripted_llm.script(
+        first(
+            question,
+            {"content": "Its surface is\n\n$$A = \\pi r^2$$\n\nso with $r = 4$ m about **50 m²**."},
+        )
+    )
+    page = open_page("demo", "/my/ai")
+    ask(page, question)
+    wait_for_answer(page)
+    expect(page.locator(".o_ai_chat_html math").first).to_be_visible()
+    page.get_by_role("button", name="Export").click()
+    take(page, "user-export")
+    with page.context.expect_page() as opened:
+        page.get_by_role("menuitem", name="Share").click()
+    sharing = opened.value
+    sharing.set_viewport_size(SIZE)
+    expect(sharing.get_by_role("heading", level=1)).to_have_text("Share This Conversation")
+    take(sharing, "user-share")
+
+
+def test_a_fact(odoo, scripted_llm, open_page):
+    question = "Please remember that I like short answers."
+    fact = {"text": "I prefer short answers."}
+    scripted_llm.script(first(question, calls(("remember", fact))))
+    page = open_page("user", "/my/ai/memory")
+    page.get_by_role("button", name="Turn on").click()
+    page.goto("/my/ai")
+    ask(page, question)
+    expect(page.get_by_role("button", name="Allow once").first).to_be_visible()
+    take(page, "user-memory")
+    page.get_by_role("button", name="Stop").first.click()
+    expect(page.locator(".o_ai_chat_turn").last).to_have_attribute("data-state", "stopped")
+
+
+def test_chats_about_a_record(odoo, scripted_llm, open_page):
+    partner = odoo.rpc("res.partner", "create", [{"name": "Harbour Office", "is_company": True}])[0]
+    for text in ("What do they owe us?", "Draft a reminder"):
+        scripted_llm.script(first(text, {"content": "Nothing at the moment."}))
+        chat = Chat(odoo, "admin", name=text, res_model="res.partner", res_id=partner)
+        chat.ask(text).events()
+    page = open_page("admin", f"/odoo/res.partner/{partner}")
+    page.locator(".o_ai_chat_record_chats button").click()
+    expect(page.get_by_role("menuitem", name="Draft a reminder")).to_be_visible()
+    take(page, "user-record-chats")

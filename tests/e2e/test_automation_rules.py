@@ -8,7 +8,7 @@ from conftest import E2E_LOGS, WORKER
 from playwright.sync_api import expect
 from test_runs import ended
 
-from benchmarks.leads import report
+from benchmarks.demo.leads import report
 from dev.checks import testbed
 from dev.checks.runners import APPLICATIONS
 

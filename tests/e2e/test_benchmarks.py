@@ -12,6 +12,7 @@ from benchmarks import (
     bed,
     chat,
     gateway,
+    listing,
     money,
     recall,
     runs,
@@ -32,6 +33,7 @@ SMALL = {
     turn: {"ROUNDS": 2, "PAUSE": 0, "WAITING": 3, "WORDS": 400, "PAIRS": 2},
     bed: {"ROUNDS": 2},
     turn_streams: {"STREAMS": 6, "OF_ONE": 4, "SECONDS": 2.0},
+    listing: {"CASES": ((100, 5, 3), (200, 5, 3)), "ROUNDS": 2},
     turn_bytes: {"PEOPLE": 2, "TURNS": 1, "ANSWER": "word " * 20},
     turn_processes: {
         "TURNS": 4,

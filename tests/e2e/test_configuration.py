@@ -57,7 +57,7 @@ def test_a_file_is_exported_previewed_and_imported(odoo, assistant, page_of, tmp
         page.set_viewport_size(size)
         assert axe.violations(page, "div[name=preview]") == []
     dialog.get_by_role("button", name="Import", exact=True).click()
-    expect(page.locator(".o_notification")).to_contain_text("0 added, 1 changed")
+    expect(page.locator(".o_notification", has_text="0 added, 1 changed")).to_be_visible()
     expect(dialog).to_have_count(0)
     (now,) = odoo.rpc("ai.assistant", "read", [assistant], ["system_prompt"])
     assert now["system_prompt"] == "Be kind.\nBe <i>exact</i>."

@@ -6,6 +6,7 @@ import axe
 import pytest
 from chat import Chat, first
 from playwright.sync_api import expect
+from waiting import eventually
 
 SCHEMES = ("light", "dark")
 
@@ -56,14 +57,22 @@ def open_list(page):
     expect(page.locator(".o_ai_chat_row").first).to_be_visible()
 
 
+SMALL = """() => [...document.querySelectorAll(".o_ai_chat .btn, .o_ai_chat select")]
+    .map((el) => [el.getAttribute("aria-label") || el.innerText, el.getBoundingClientRect()])
+    .filter(([, { width, height }]) => width && Math.min(width, height) < 44)
+    .map(([name]) => name)"""
+
+
 def look(page, prepare):
-    """The judge of accessibility, in light and dark."""
+    """The judge of accessibility, in light and dark; on a phone, room for fingers."""
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         page.reload()
         open_list(page)
         prepare()
         assert axe.violations(page, ".o_ai_chat") == []
+        if page.viewport_size["width"] < 500:
+            assert page.evaluate(SMALL) == []
 
 
 def test_conversations_are_pinned_and_put_away(place):
@@ -79,7 +88,7 @@ def test_conversations_are_pinned_and_put_away(place):
     expect(page.locator(".o_ai_chat_conversation:focus")).to_have_count(1)
     page.reload()
     open_list(page)
-    assert names(page)[0] == tea
+    expect(page.locator(".o_ai_chat_conversation .fw-bold").first).to_have_text(tea)
     expect(row(page, tide)).to_have_count(0)
     page.get_by_role("button", name="Archive", exact=True).click()
     expect(page.locator(".o_ai_chat_place h2")).to_have_text("Archive")
@@ -163,7 +172,8 @@ def test_a_conversation_opens_where_it_was_left(odoo, scripted_llm, page_of, wid
     chat, other = Chat(odoo, name=f"Long {width}"), Chat(odoo, name=f"Other {width}")
     for what in asked[:-1]:
         chat.ask(f"Tell me of the {what}").events()
-    page = page_of(odoo, "user", viewport={"width": width, "height": 844}, has_touch=width < 500)
+    # without touch: Chromium ends its emulation, and with it what fingers get, before `pagehide`
+    page = page_of(odoo, "user", viewport={"width": width, "height": 844})
     page.goto(f"/my/ai/{chat.id}")
     end = page.get_by_text("Line 59 of the third harbour.")
     expect(end).to_be_in_viewport()
@@ -193,3 +203,54 @@ def test_a_conversation_opens_where_it_was_left(odoo, scripted_llm, page_of, wid
     expect(end).to_be_in_viewport()
     page.reload()
     expect(end).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_temporary_chat_is_kept_or_goes(odoo, scripted_llm, page_of, width):
+    words = f"Between us {width}"
+    scripted_llm.script(first(words, {"content": "Nobody else knows."}))
+    other = Chat(odoo, name=f"Lasting {width}")
+    page = page_of(odoo, "user", viewport={"width": width, "height": 844}, has_touch=width < 500)
+
+    def begin():
+        page.goto("/my/ai")
+        page.get_by_role("switch", name="Temporary chat").check()
+        page.locator(".o_ai_chat_input").fill(words)
+        page.get_by_role("button", name="Send", exact=True).click()
+        expect(page.get_by_text("Nobody else knows.")).to_be_visible()
+        expect(bar).to_contain_text("deleted when you leave it")
+        return int(re.search(r"/my/ai/(\d+)$", page.url)[1])
+
+    def is_there(conversation_id):
+        found = odoo.sql(f"SELECT count(*) FROM discuss_channel WHERE id = {conversation_id}")
+        return found.strip() == "1"
+
+    bar = page.locator(".o_ai_chat_temporary_bar")
+    gone = begin()
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.reload()  # which does not leave it
+        expect(bar).to_be_visible()
+        assert axe.violations(page, ".o_ai_chat") == []
+    open_list(page)
+    expect(row(page, words)).to_have_count(0)
+    row(page, f"Lasting {width}").locator("button").first.click()
+    expect(page).to_have_url(re.compile(rf"/my/ai/{other.id}$"))
+    expect(bar).to_have_count(0)
+    eventually(lambda: not is_there(gone))
+
+    ended = begin()
+    bar.get_by_role("button", name="End").press("Enter")
+    expect(page.get_by_role("switch", name="Temporary chat")).not_to_be_checked()
+    assert axe.violations(page, ".o_ai_chat") == []
+    eventually(lambda: not is_there(ended))
+
+    kept = begin()
+    bar.get_by_role("button", name="Keep").press("Enter")
+    expect(bar).to_have_count(0)
+    expect(page.locator(".o_ai_chat_input")).to_be_focused()
+    open_list(page)
+    expect(row(page, words)).to_be_visible()
+    page.goto("/my/ai")
+    expect(page.get_by_role("switch", name="Temporary chat")).to_be_visible()
+    assert is_there(kept)

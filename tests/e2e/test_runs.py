@@ -174,7 +174,7 @@ def test_a_button_in_the_actions_menu(odoo, scripted_llm, page_of):
     page.goto(f"/odoo/res.partner/{contact}")
     page.locator(".o_cp_action_menus button:has(.fa-cog)").click()
     page.get_by_role("menuitem", name="Check the contact").click()
-    expect(page.locator(".o_notification")).to_contain_text("The assistant starts soon.")
+    expect(page.locator(".o_notification", has_text="The assistant starts soon.")).to_be_visible()
     run = ended(odoo, action, "done")
     page.reload()
     note = page.locator(".o-mail-Message", has_text="Its address is missing.")

@@ -47,7 +47,7 @@ def test_a_change_is_compared_and_taken_back(odoo, assistant, page_of):
     expect(page.get_by_role("heading", name="Version 1")).to_be_visible()
     page.get_by_role("button", name="Restore").click()
     page.locator(".modal").get_by_role("button", name="Ok").click()
-    expect(page.locator(".o_notification")).to_contain_text("Version 1 restored")
+    expect(page.locator(".o_notification", has_text="Version 1 restored")).to_be_visible()
     prompt = page.locator("div[name=system_prompt] textarea")
     expect(prompt).to_have_value("Be kind.\nBe brief.")
     versions = "woow_paas_platform.assistant_version"

@@ -52,7 +52,7 @@ class Step:
         self.model: Any = None
         self._open_model = open_model
         self.clock = clock
-        self.history = request.history
+        self.history = (*request.preface, *request.history)
         self.summary_tokens = request.context.summary
         self.pictures = dict(request.pictures)
 

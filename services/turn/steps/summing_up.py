@@ -57,7 +57,7 @@ class SummingUp(Asking):
         self.progress.summary = {"path": wanted.path, "event": event}
         shown = summary.as_messages(answer.text)
         question = () if self.request.context.is_command else self.request.history[-1:]
-        self.history = (*shown, *wanted.kept, *question)
+        self.history = (*self.request.preface, *shown, *wanted.kept, *question)
         self.summary_tokens = budget.tokens_of(shown)
         self._measure({})
         await self.journal.save_step(self.progress, more_events=[event])

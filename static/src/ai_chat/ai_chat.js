@@ -15,18 +15,23 @@ import { uniqueId } from "@web/core/utils/functions";
 import { useService } from "@web/core/utils/hooks";
 import { chatKey } from "../core/chat_ref";
 import { copyText } from "../core/clipboard";
+import { downloadFile } from "../core/csv";
+import { loadComponent } from "../tool_call/lazy_component";
 import { ChatHeader } from "../conversations/chat_header";
 import { ContextGauge } from "../context/context_gauge";
 import { CommandPanel } from "../commands/command_panel";
 import { Composer } from "../composer/composer";
 import { ConversationList } from "../conversations/conversation_list";
 import { FolderChoice } from "../folders/folder_choice";
+import { FolderLine } from "../folders/folder_line";
 import { NewChat } from "./new_chat";
 import { ResourcePicker } from "../commands/resource_picker";
 import { useShortcuts } from "../commands/shortcuts";
 import { ServerPanel } from "../conversations/server_panel";
 import { Thread } from "../thread/thread";
 import { TryAgain } from "../core/try_again";
+
+const DIALOGS = "woow_paas_platform.assets_chat_dialogs";
 
 /** The chat as a whole: conversations, the open one, and where the person writes. */
 export class AiChat extends Component {
@@ -37,6 +42,7 @@ export class AiChat extends Component {
         Composer,
         ContextGauge,
         ConversationList,
+        FolderLine,
         NewChat,
         ResourcePicker,
         ServerPanel,
@@ -180,6 +186,14 @@ export class AiChat extends Component {
         }
     }
 
+    savePrompt(content) {
+        const onSave = async (values) => {
+            const { name } = await this.chat.commands.savePrompt(values);
+            this.notification.add(_t("Type “/%(name)s” to use it.", { name }), { type: "success" });
+        };
+        this.openDialog("PromptDialog", { content, onSave });
+    }
+
     onInput(text) {
         this.chat.setDraft(text);
     }
@@ -275,12 +289,29 @@ export class AiChat extends Component {
 
     copyCurrent() {
         return this.attempt(async () => {
-            const text = await this.chat.api.conversationMarkdown(this.chat.thread.id);
-            const isCopied = await copyText(text);
+            const { id } = this.chat.thread;
+            const { blob } = await this.chat.api.exportConversation(id, "markdown");
+            const isCopied = await copyText(await blob.text());
             this.notification.add(
                 isCopied ? _t("Copied") : _t("Your browser does not allow copying"),
                 { type: isCopied ? "success" : "warning" }
             );
+        });
+    }
+
+    downloadCurrent(format) {
+        return this.attempt(async () => {
+            const { id } = this.chat.thread;
+            const { name, blob } = await this.chat.api.exportConversation(id, format);
+            downloadFile(name, blob);
+        });
+    }
+
+    continueFrom(turnId) {
+        return this.attempt(async () => {
+            const { id } = await this.chat.api.continueFrom(turnId);
+            await this.chat.loadConversations();
+            this.select(id);
         });
     }
 
@@ -290,6 +321,12 @@ export class AiChat extends Component {
 
     toggleNotify() {
         return this.attempt(() => this.chat.notify(!this.chat.preferences.notify));
+    }
+
+    async keepTemporary() {
+        if (await this.attempt(() => this.chat.keepTemporary())) {
+            this.write(); // the button that had the focus is gone
+        }
     }
 
     deleteCurrent() {
@@ -329,11 +366,8 @@ export class AiChat extends Component {
         const count = conversations.length;
         return new Promise((resolve) => {
             const props = {
-                title:
-                    count === 1
-                        ? _t("Move “%(name)s” to", { name })
-                        : _t("Move %(count)s conversations to", { count }),
-                folders: this.chat.folders.folders,
+                what: count === 1 ? name : _t("%(count)s conversations", { count }),
+                folders: this.chat.folders,
                 onAdd: async (folderName) => {
                     let folder = null;
                     await this.attempt(async () => {
@@ -362,7 +396,34 @@ export class AiChat extends Component {
 
     saveFolder(id, name) {
         const { folders } = this.chat;
-        return this.attempt(() => (id ? folders.rename(id, name) : folders.add(name)));
+        return this.attempt(() => (id ? folders.change(id, { name }) : folders.add(name)));
+    }
+
+    editFolder({ id }) {
+        const folder = this.chat.folders.find(id);
+        this.openDialog("FolderDialog", {
+            folder,
+            record: this.chat.record,
+            hasForms: Boolean(this.props.onPost),
+            files: this.chat.files,
+            onSave: (values) => this.attempt(() => this.chat.changeFolder(id, values)),
+        });
+    }
+
+    /** Opens the folder about what a new chat is about; there is one from then on. */
+    openFolderAbout(record) {
+        const { folders } = this.chat;
+        const folder = folders.about(record);
+        return this.attempt(() =>
+            folder ? this.chat.showPlace(folder.id) : this.chat.addFolderAbout(record)
+        );
+    }
+
+    /** A folder that holds nothing is only told of where a chat is begun. */
+    get folder() {
+        const { folder, thread } = this.chat;
+        const isHeld = folder && (folder.instructions || folder.files.length);
+        return isHeld || !thread ? folder : null;
     }
 
     deleteFolder({ id, name }) {
@@ -403,6 +464,13 @@ export class AiChat extends Component {
                 },
                 { onClose: () => resolve(false) }
             );
+        });
+    }
+
+    /** A dialog whose code comes when it is asked for. */
+    openDialog(name, props) {
+        return this.attempt(async () => {
+            this.dialog.add(await loadComponent(DIALOGS, name), props);
         });
     }
 

@@ -48,6 +48,8 @@ export class AiChatStore extends Reactive {
         this.news = 0;
         this.threads = {};
         this.currentId = null;
+        /** With what the new chat was begun, see NewChatState. */
+        this.choice = null;
         /** The conversation that the new chat on the screen became, until another one is opened. */
         this.startedId = null;
         /**
@@ -99,6 +101,7 @@ export class AiChatStore extends Reactive {
     // Conversations ----------------------------------------------------------
 
     async loadConversations() {
+        this.folders.load();
         await this.list.load();
         for (const { id, name } of this.list.conversations) {
             if (this.threads[id]) {
@@ -131,7 +134,6 @@ export class AiChatStore extends Reactive {
         this.views.push({ name: view, cloudService });
         this.showAbout(cloudService);
         this.sendUnsent();
-        this.folders.load();
         return this.loadConversations();
     }
 
@@ -167,6 +169,9 @@ export class AiChatStore extends Reactive {
 
     /** Shows a conversation; what is known of it at once, the truth as soon as it is there. */
     async open(id) {
+        if (id !== this.currentId) {
+            this.endTemporary();
+        }
         this.leave();
         this.currentId = id;
         this.startedId = null;
@@ -208,6 +213,31 @@ export class AiChatStore extends Reactive {
         this.thread?.hide();
     }
 
+    /** The temporary chat on the screen gives way to something else; if this fails, the server deletes it a day later. */
+    endTemporary() {
+        const { currentId: id, thread } = this;
+        if (thread?.isTemporary) {
+            thread.hide();
+            this.forgetUnsent(id);
+            delete this.threads[id];
+            this.api.actOnConversations("end", [id]).catch(() => {});
+        }
+    }
+
+    /** Makes an ordinary conversation of the temporary one on the screen. */
+    async keepTemporary() {
+        const { thread } = this;
+        thread.isTemporary = false; // at once: another chat may be opened before the answer
+        const failed = await this.act("keep", [thread.id]).then(
+            ([refused]) => refused && new Error(refused.error.message),
+            (error) => error
+        );
+        if (failed) {
+            thread.isTemporary = true;
+            throw failed;
+        }
+    }
+
     async rename(id, name) {
         await this.api.renameConversation(id, name);
         if (this.threads[id]) {
@@ -229,6 +259,9 @@ export class AiChatStore extends Reactive {
             this.list.pin(done, action === "pin");
         } else if (action === "move") {
             this.list.move(done, folderId);
+            done.filter((id) => this.threads[id]).forEach((id) => {
+                this.threads[id].folderId = folderId;
+            });
         } else {
             this.list.remove(done);
         }
@@ -239,32 +272,81 @@ export class AiChatStore extends Reactive {
         return results.filter(({ ok }) => !ok);
     }
 
+    // Folders ----------------------------------------------------------------
+
+    /** The folder that holds for the chat on the screen. */
+    get folder() {
+        const { thread, list } = this;
+        return this.folders.find(thread ? thread.folderId : list.folderId) || null;
+    }
+
+    /** What the chat on the screen is about. */
+    get record() {
+        return this.thread ? this.thread.record : this.newChat.record;
+    }
+
+    /** Shows a place of the list; a new chat begins in it. */
+    async showPlace(place) {
+        const shown = this.list.show(place);
+        this.folders.load();
+        await this.prepareInFolder();
+        return shown;
+    }
+
+    async changeFolder(id, values) {
+        await this.folders.change(id, values);
+        await this.prepareInFolder();
+    }
+
+    async addFolderAbout(record) {
+        const folder = await this.folders.add(record.name, { record });
+        await this.showPlace(folder.id);
+    }
+
+    /** A new chat is about the record of its folder, where that has one. */
+    async prepareInFolder() {
+        const { choice, folder, newChat } = this;
+        const record = folder?.record || choice?.record;
+        if (
+            !this.thread &&
+            (newChat.record?.model !== record?.model || newChat.record?.id !== record?.id)
+        ) {
+            await newChat.prepare({ ...choice, record });
+        }
+    }
+
     /** Its conversations stay. */
     async removeFolder(id) {
         await this.folders.remove(id);
-        await this.list.show(null);
+        await this.showPlace(null);
     }
 
     async forget(ids) {
-        for (const id of ids) {
-            this.drafts.set(id, "");
-            this.mentions.take(id);
-        }
+        ids.forEach((id) => this.forgetUnsent(id));
         if (ids.includes(this.currentId)) {
             await this.prepare();
         }
         ids.forEach((id) => delete this.threads[id]);
     }
 
+    forgetUnsent(id) {
+        this.drafts.set(id, "");
+        this.mentions.take(id);
+    }
+
     /** What happened elsewhere: another tab, another device, Discuss. */
     async refresh() {
         this.news = 0;
         await Promise.all([
-            this.folders.load(),
             this.loadConversations(),
+            this.folders.load(),
             this.thread?.refresh(),
             this.servers.load(),
         ]);
+        const { folderId } = this.list;
+        if (folderId && !this.folders.find(folderId)) {
+            await this.showPlace(null);
+        }
     }
 
     // Preferences ------------------------------------------------------------
@@ -321,9 +403,11 @@ export class AiChatStore extends Reactive {
 
     /** Shows the empty chat. */
     async prepare(choice) {
+        this.endTemporary();
         this.leave();
         this.currentId = null;
-        await this.newChat.prepare(choice);
+        this.choice = choice;
+        await this.newChat.prepare({ ...choice, record: this.folder?.record || choice?.record });
     }
 
     async send(text, { steers } = {}) {
@@ -376,7 +460,7 @@ export class AiChatStore extends Reactive {
         }
         if (this.list.place === ARCHIVE) {
             this.list.show(null);
-        } else {
+        } else if (!conversation.temporary) {
             this.list.add(conversation);
         }
         const thread = this.addThread(conversation);

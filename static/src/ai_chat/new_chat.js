@@ -23,6 +23,12 @@ export class NewChat extends Component {
         onStart: Function,
         /** Called with the id of a default prompt. */
         onPrompt: Function,
+        /** That of the person about the record, if there is one. */
+        folder: { type: Object, optional: true },
+        /** Whether the chat is begun in a folder. */
+        isInFolder: Boolean,
+        /** Called with the record: opens its folder. */
+        onFolder: Function,
         /** Called with the id of an earlier conversation. */
         onOpen: Function,
     };
@@ -53,6 +59,13 @@ export class NewChat extends Component {
             ...(cloudService?.starters || []),
             ...(assistant.starters || []),
         ].slice(0, MAX_STARTERS);
+    }
+
+    get folderLabel() {
+        const { folder } = this.props;
+        return folder
+            ? _t("Open folder “%(name)s”", { name: folder.name })
+            : _t("New folder about this record");
     }
 
     title(conversation) {

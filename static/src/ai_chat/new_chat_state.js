@@ -30,6 +30,8 @@ export class NewChatState extends Reactive {
         this.earlier = [];
         /** {id, name} of the prompts that fill in the first message, for the record and the assistant. */
         this.prompts = [];
+        /** Nothing lists it, and it is deleted when the person leaves it. */
+        this.isTemporary = false;
         this.isStarting = false;
         this.startError = null;
     }
@@ -49,6 +51,7 @@ export class NewChatState extends Reactive {
 
     async prepare({ assistantId, cloudServiceId, record } = {}) {
         this.startError = null;
+        this.isTemporary = false;
         this.cloudServiceId = this.fixedService?.id || cloudServiceId || null;
         this.record = record || null;
         this.isChosen = Boolean(assistantId);
@@ -174,9 +177,15 @@ export class NewChatState extends Reactive {
         }
         Object.assign(this, { isStarting: true, startError: null });
         try {
-            const { assistantId, cloudServiceId, record } = this;
-            const choice = { assistantId, cloudServiceId, record, enabledServers, folderId };
-            return await this.api.createConversation(choice);
+            const { assistantId, cloudServiceId, record, isTemporary } = this;
+            return await this.api.createConversation({
+                assistantId,
+                cloudServiceId,
+                record,
+                enabledServers,
+                isTemporary,
+                folderId: isTemporary ? null : folderId,
+            });
         } catch (error) {
             this.startError = error;
             return null;

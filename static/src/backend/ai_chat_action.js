@@ -1,6 +1,7 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
+import { useService } from "@web/core/utils/hooks";
 import { standardActionServiceProps } from "@web/webclient/actions/action_service";
 import { ChatFrame } from "./frame/chat_frame";
 import { pageTheme } from "./theme";
@@ -13,6 +14,7 @@ export class AiChatAction extends Component {
 
     setup() {
         const { action, resId } = this.props;
+        this.recordChats = useService("ai_record_chats");
         this.chatProps = {
             conversationId: resId || action.params?.conversation_id || false,
             newChat: {
@@ -35,6 +37,7 @@ export class AiChatAction extends Component {
 
     onShow(conversationId) {
         this.props.updateActionState?.({ resId: conversationId || false });
+        this.recordChats.refresh();
     }
 }
 

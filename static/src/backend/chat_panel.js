@@ -124,6 +124,7 @@ export class ChatPanel extends Component {
 
     setup() {
         this.panel = useState(useService("ai_chat_panel"));
+        this.recordChats = useService("ai_record_chats");
         this.action = useService("action");
         this.root = useRef("root");
         this.getNewChat = () => this.panel.choice();
@@ -163,6 +164,7 @@ export class ChatPanel extends Component {
     onShow(conversationId) {
         this.panel.conversationId = conversationId || false;
         this.panel.seen(conversationId);
+        this.recordChats.refresh();
     }
 
     expand() {

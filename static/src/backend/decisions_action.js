@@ -1,5 +1,5 @@
-import { Component, onMounted, onWillUnmount, useState, xml } from "@odoo/owl";
-import { LazyComponent } from "@web/core/assets";
+import { Component, onMounted, onWillStart, onWillUnmount, useState, xml } from "@odoo/owl";
+import { LazyComponent, loadBundle } from "@web/core/assets";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
@@ -16,12 +16,17 @@ const SETTLED = 500; // ms; one answer may ask for several decisions
 export class DecisionsAction extends Component {
     static template = xml`
         <div class="o_action d-flex flex-column flex-grow-1 overflow-auto" t-att-data-bs-theme="theme">
-            <LazyComponent bundle="bundle" Component="'woow_paas_platform.Decisions'"/>
+            <LazyComponent bundle="'woow_paas_platform.assets_decisions'" Component="'woow_paas_platform.Decisions'"/>
         </div>`;
     static components = { LazyComponent };
     static props = { ...standardActionServiceProps };
 
-    bundle = CHAT_BUNDLE;
+    setup() {
+        onWillStart(async () => {
+            await loadBundle(CHAT_BUNDLE);
+            await loadBundle("woow_paas_platform.assets_questions");
+        });
+    }
 
     get theme() {
         return pageTheme();

@@ -2,7 +2,13 @@ import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { chatKey } from "../core/chat_ref";
 import { shortcutRows } from "./shortcuts";
-import { commandName, commandOf, matchingCommands, promptCommand } from "./slash_commands";
+import {
+    commandName,
+    commandOf,
+    matchingCommands,
+    promptCommand,
+    savedCommands,
+} from "./slash_commands";
 
 const COMMANDS = [
     { name: "/help", about: _t("Show the commands") },
@@ -25,6 +31,8 @@ export class CommandCenter extends Reactive {
         this.chat = chat;
         /** Prompts of the servers, by chat. */
         this.prompts = {};
+        /** Prompts of the person and of the person's workspaces, for all chats. */
+        this.saved = [];
         /** What is under way or known, by chat: promises of its prompts. */
         this.asked = new Map();
         /** What the last command shows: {title, rows: [{name, about}]}, or null. */
@@ -43,7 +51,8 @@ export class CommandCenter extends Reactive {
     get commands() {
         const { canReload } = this.chat.servers;
         const ours = COMMANDS.filter(({ name }) => canReload || name !== "/mcp reload");
-        return [...ours, ...(this.prompts[this.place] || []).map(promptCommand)];
+        const ofServers = this.prompts[this.place] || [];
+        return [...ours, ...savedCommands(this.saved), ...ofServers.map(promptCommand)];
     }
 
     matching(text) {
@@ -76,7 +85,7 @@ export class CommandCenter extends Reactive {
         Object.assign(this, { answer: null, prompt: null, error: null });
     }
 
-    /** Asks the servers for their prompts once for each chat, and again after a failure. */
+    /** Asks for saved prompts, and the servers for theirs, once for each chat, and again after a failure. */
     async loadPrompts() {
         const { chatRef } = this.chat;
         if (chatRef) {
@@ -99,10 +108,27 @@ export class CommandCenter extends Reactive {
 
     async askPrompts(chatRef) {
         const key = chatKey(chatRef);
+        const saved = this.readSaved();
         try {
             this.prompts[key] = (await this.chat.api.prompts(chatRef)).prompts;
         } catch {
             this.asked.delete(key);
+        }
+        await saved;
+    }
+
+    /** @param {{name: string, content: string}} values of a prompt of the person's own */
+    async savePrompt(values) {
+        const prompt = await this.chat.api.addPrompt(values);
+        await this.readSaved();
+        return prompt;
+    }
+
+    async readSaved() {
+        try {
+            this.saved = (await this.chat.api.savedPrompts()).prompts;
+        } catch {
+            // what was read before is offered still
         }
     }
 
@@ -172,18 +198,29 @@ export class CommandCenter extends Reactive {
         this.prompt = prompt;
     }
 
+    async textOf(prompt, args) {
+        const { api, chatRef } = this.chat;
+        if (prompt.savedId) {
+            return api.fillPrompt(prompt.savedId, args);
+        }
+        const { messages } = await api.getPrompt(chatRef, prompt, args);
+        return messages.map((message) => message.text).join("\n\n");
+    }
+
     /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
     async fill(prompt, args) {
         await this.attempt(async () => {
-            const { messages } = await this.chat.api.getPrompt(this.chat.chatRef, prompt, args);
+            const text = await this.textOf(prompt, args);
             this.prompt = null;
             this.error = null;
-            const text = messages.map((message) => message.text).join("\n\n");
             this.chat.setDraft(text);
         });
     }
 
-    async complete({ server, name }, argument, value, args) {
+    async complete({ savedId, server, name }, argument, value, args) {
+        if (savedId) {
+            return [];
+        }
         const { chatRef, api } = this.chat;
         const ref = { server, prompt: name };
         try {

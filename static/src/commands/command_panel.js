@@ -1,7 +1,7 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { RequestError } from "../core/try_again";
-import { CompletedForm } from "../questions/completed_form";
+import { CompletedForm } from "./completed_form";
 
 /** What a slash command shows, above the place where it was typed. */
 export class CommandPanel extends Component {

@@ -3,7 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { formatSize } from "../core/format";
 import { RequestError } from "../core/try_again";
-import { CompletedForm } from "../questions/completed_form";
+import { CompletedForm } from "./completed_form";
 
 /** Where a resource of a server is found and chosen, above the place where the person writes. */
 export class ResourcePicker extends Component {

@@ -41,8 +41,8 @@ export class PendingFiles extends Reactive {
         super();
         this.api = markRaw(api);
         this.files = readFromTab(STORAGE_KEY);
-        /** Why the last ones were not taken, and of which conversation. */
-        this.refusal = { id: null, sentence: "" };
+        /** Why the last ones were not taken, one line each, and of which conversation. */
+        this.refusal = { id: null, sentences: [] };
         /** What happened last, for who hears the page. */
         this.status = "";
         this.uploads = markRaw(new Map());
@@ -55,11 +55,17 @@ export class PendingFiles extends Reactive {
 
     /** Why the last ones of this conversation were not taken, or "". */
     errorOf(id) {
-        return this.refusal.id === id ? this.refusal.sentence : "";
+        return this.refusal.id === id ? this.refusal.sentences.join("\n") : "";
     }
 
     refuse(id, sentence) {
-        this.refusal = { id, sentence };
+        const others = this.refusal.id === id ? this.refusal.sentences : [];
+        this.refusal = { id, sentences: [...others, sentence] };
+    }
+
+    /** Takes back why the last ones were not taken. */
+    clearRefusal(id) {
+        this.refusal = { id, sentences: [] };
     }
 
     /** Whether all of them can be sent. */
@@ -96,7 +102,7 @@ export class PendingFiles extends Reactive {
     }
 
     add(id, files) {
-        this.refuse(id, "");
+        this.clearRefusal(id);
         for (const file of files) {
             if (!this.hasRoom(id)) {
                 break;
@@ -133,7 +139,7 @@ export class PendingFiles extends Reactive {
     }
 
     retry(key) {
-        this.refuse(this.placeOf(key), "");
+        this.clearRefusal(this.placeOf(key));
         Object.assign(this.find(key), { progress: 0, failure: "" });
         this.send(key);
     }
@@ -226,7 +232,7 @@ export class PendingFiles extends Reactive {
         const hasRoom = this.of(id).length < MAX_FILES;
         if (!hasRoom) {
             const values = { limit: MAX_FILES };
-            this.refuse(id, _t("You can attach up to %(limit)s files to a message.", values));
+            this.refuse(id, _t("You can attach up to %(limit)s files at once.", values));
         }
         return hasRoom;
     }
@@ -237,7 +243,7 @@ export class PendingFiles extends Reactive {
     }
 
     remove(id, key) {
-        this.refuse(id, "");
+        this.clearRefusal(id);
         const removed = this.drop(key);
         this.uploads.get(key)?.abort();
         if (removed?.kept) {
@@ -249,7 +255,7 @@ export class PendingFiles extends Reactive {
     take(id) {
         const taken = this.of(id);
         this.set(id, []);
-        this.refuse(id, "");
+        this.clearRefusal(id);
         this.status = "";
         return taken;
     }

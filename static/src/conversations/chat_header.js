@@ -20,6 +20,8 @@ export class ChatHeader extends Component {
         onDelete: Function,
         /** Copies the conversation as Markdown. */
         onCopy: Function,
+        /** (format) */
+        onDownload: Function,
         /** Of a panel. */
         onExpand: { type: Function, optional: true },
         onClose: { type: Function, optional: true },

@@ -25,6 +25,7 @@ export class ConversationList extends Component {
         onSaveFolder: Function,
         /** ({id, name}) */
         onDeleteFolder: Function,
+        onEditFolder: Function,
         currentId: { type: [Number, { value: null }], optional: true },
         /** What the turn that is watched does, which is newer than the list; empty if there is none. */
         currentActivity: { type: String, optional: true },
@@ -61,6 +62,8 @@ export class ConversationList extends Component {
         this.rows = useRef("rows");
         /** The place of the row that is about to go with the focus in it. */
         this.goneAt = null;
+        /** The place that takes the focus along when it is shown. */
+        this.opened = undefined;
         onPatched(() => this.keepFocus());
         useEffect(
             (el) => el?.select(),
@@ -137,6 +140,7 @@ export class ConversationList extends Component {
         this.selection.stop();
         const bare = { words: "", isTyping: false, renamedId: null, isFilterOpen: false };
         Object.assign(this.state, bare);
+        this.opened = place;
         this.props.onPlace(place);
     }
 
@@ -184,9 +188,14 @@ export class ConversationList extends Component {
         }
     }
 
-    /** Whoever acts by keyboard goes on at the next row. */
+    /** Whoever acts by keyboard goes on at the next row, or where a place begins. */
     keepFocus() {
-        if (this.goneAt !== null && document.activeElement === document.body) {
+        const isLost = document.activeElement === document.body;
+        if (this.opened === this.props.list.place) {
+            this.opened = undefined;
+            const begin = ".o_ai_chat_leave, .o_ai_chat_new_folder";
+            isLost && this.rows.el.parentElement.querySelector(begin)?.focus();
+        } else if (isLost && this.goneAt !== null) {
             const rows = this.rows.el.querySelectorAll(".o_ai_chat_conversation");
             (rows[this.goneAt] || [...rows].at(-1))?.focus();
             this.goneAt = null;

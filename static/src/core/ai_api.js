@@ -6,9 +6,19 @@ import { upload } from "./upload";
 /** Conversations that one request acts on. */
 const MOST_AT_ONCE = 100;
 
-/** Where the browser gets a conversation as a file; `format` is "markdown" or "json". */
-export function exportUrl(conversationId, format) {
-    return withQuery(`/api/ai/conversations/${conversationId}/export`, { format });
+/** @returns {string} the name that the server gives a file */
+function fileName(response) {
+    const said = response.headers.get("Content-Disposition") || "";
+    return decodeURIComponent(said.match(/filename\*=UTF-8''([^;]+)/)?.[1] || "");
+}
+
+function folderBody({ instructions, files, record }) {
+    return {
+        ...(instructions === undefined ? {} : { instructions }),
+        ...(files ? { attachment_ids: files } : {}),
+        ...(record ? { res_model: record.model, res_id: record.id } : {}),
+        ...(record === null ? { res_id: 0 } : {}),
+    };
 }
 
 /** The HTTP contract of the chat, and the only module that talks to it. */
@@ -72,6 +82,29 @@ export class AiApi extends ApiClient {
         return (await this.request("POST", url, { res_id: resId })).content;
     }
 
+    /** @returns {Promise<{prompts: Object[], workspaces: {id: number, name: string}[]}>} those that people keep */
+    savedPrompts() {
+        return this.request("GET", "/api/ai/saved-prompts");
+    }
+
+    addPrompt({ name, content, workspaceId }) {
+        const workspace = workspaceId ? { workspace_id: workspaceId } : {};
+        return this.request("POST", "/api/ai/saved-prompts", { name, content, ...workspace });
+    }
+
+    changePrompt(id, { name, content }) {
+        return this.request("PATCH", `/api/ai/saved-prompts/${id}`, { name, content });
+    }
+
+    deletePrompt(id) {
+        return this.request("DELETE", `/api/ai/saved-prompts/${id}`);
+    }
+
+    /** @returns {Promise<string>} with words in place of its fields */
+    async fillPrompt(id, fields) {
+        return (await this.request("POST", `/api/ai/saved-prompts/${id}/fill`, { fields })).content;
+    }
+
     async cloudServices() {
         return (await this.request("GET", "/api/ai/cloud-services")).cloud_services;
     }
@@ -101,8 +134,9 @@ export class AiApi extends ApiClient {
         return this.request("GET", withQuery(`/api/ai/conversations/${id}`, { limit, before }));
     }
 
-    /** @param {{enabledServers?: string[]|null}} choice null: whatever is offered */
-    createConversation({ assistantId, cloudServiceId, record, name, enabledServers, folderId }) {
+    /** @param {{enabledServers?: string[]|null, isTemporary?: boolean}} choice null: whatever is offered */
+    createConversation({ assistantId, cloudServiceId, record, name, enabledServers, ...rest }) {
+        const { folderId, isTemporary } = rest;
         return this.request("POST", "/api/ai/conversations", {
             assistant_id: assistantId,
             ...(cloudServiceId ? { cloud_service_id: cloudServiceId } : {}),
@@ -110,6 +144,7 @@ export class AiApi extends ApiClient {
             ...(name ? { name } : {}),
             ...(folderId ? { folder_id: folderId } : {}),
             ...(enabledServers ? { enabled_servers: enabledServers } : {}),
+            ...(isTemporary ? { temporary: true } : {}),
         });
     }
 
@@ -117,18 +152,22 @@ export class AiApi extends ApiClient {
         return this.request("PATCH", `/api/ai/conversations/${id}`, { name });
     }
 
-    /** @returns {Promise<string>} the whole conversation */
-    async conversationMarkdown(id) {
-        const response = await this.fetch("GET", exportUrl(id, "markdown"));
+    /**
+     * @param {"markdown"|"pdf"|"json"} format
+     * @returns {Promise<{name: string, blob: Blob}>} the whole conversation as a file
+     */
+    async exportConversation(id, format) {
+        const url = withQuery(`/api/ai/conversations/${id}/export`, { format });
+        const response = await this.fetch("GET", url);
         try {
-            return await response.text();
+            return { name: fileName(response), blob: await response.blob() };
         } catch (failure) {
             throw errorFromFailure(failure);
         }
     }
 
     /**
-     * @param {"pin"|"unpin"|"archive"|"restore"|"move"|"delete"} action
+     * @param {"pin"|"unpin"|"archive"|"restore"|"move"|"keep"|"end"|"delete"} action
      * @param {number[]} ids
      * @param {number|null} [folderId] where "move" puts them, null: in none
      * @returns {Promise<{id: number, ok: boolean, error: {code, message}|null}[]>}
@@ -145,17 +184,23 @@ export class AiApi extends ApiClient {
         return results;
     }
 
-    /** @returns {Promise<{id: number, name: string}[]>} of the person, by name */
+    /** @returns {Promise<{id, name, instructions, files, record, unseen}[]>} of the person, by name */
     async folders() {
         return (await this.request("GET", "/api/ai/folders")).folders;
     }
 
-    addFolder(name) {
-        return this.request("POST", "/api/ai/folders", { name });
+    /** @param {Object} [values] as for `changeFolder` */
+    addFolder(name, values = {}) {
+        return this.request("POST", "/api/ai/folders", { name, ...folderBody(values) });
     }
 
-    renameFolder(id, name) {
-        return this.request("PATCH", `/api/ai/folders/${id}`, { name });
+    /**
+     * @param {{name?: string, instructions?: string, files?: number[], record?: Object|null}} values what is left out
+     *  stays
+     */
+    changeFolder(id, { name, ...values }) {
+        const body = { ...(name ? { name } : {}), ...folderBody(values) };
+        return this.request("PATCH", `/api/ai/folders/${id}`, body);
     }
 
     deleteFolder(id) {
@@ -204,9 +249,19 @@ export class AiApi extends ApiClient {
         return this.request("POST", `/api/ai/turns/${turnId}/show`, {});
     }
 
-    /** A new turn on the same question; it takes over the calls that were made. */
-    retryTurn(id) {
-        return this.request("POST", `/api/ai/turns/${id}/retry`, {});
+    /**
+     * A new turn on the same question; it takes over the calls that were made.
+     *
+     * @param {number} [assistantId] another assistant, who answers this time
+     */
+    retryTurn(id, assistantId) {
+        const values = assistantId ? { assistant_id: assistantId } : {};
+        return this.request("POST", `/api/ai/turns/${id}/retry`, values);
+    }
+
+    /** A conversation of the caller's own that begins with the text until this answer. */
+    continueFrom(turnId) {
+        return this.request("POST", `/api/ai/turns/${turnId}/continue`, {});
     }
 
     /**

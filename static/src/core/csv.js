@@ -21,9 +21,14 @@ export function csvOf(rows) {
     return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Lets the browser keep rows as a file; the mark at its beginning tells Excel that it is UTF-8. */
-export function downloadCsv(name, rows) {
-    const url = URL.createObjectURL(new Blob([`\ufeff${csvOf(rows)}`], { type: "text/csv" }));
-    Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` }).click();
+/** Lets the browser keep a file. */
+export function downloadFile(name, blob) {
+    const url = URL.createObjectURL(blob);
+    Object.assign(document.createElement("a"), { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url));
+}
+
+/** Rows as a file; the mark at its beginning tells Excel that it is UTF-8. */
+export function downloadCsv(name, rows) {
+    downloadFile(`${name}.csv`, new Blob([`\ufeff${csvOf(rows)}`], { type: "text/csv" }));
 }

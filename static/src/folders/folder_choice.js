@@ -6,9 +6,10 @@ export class FolderChoice extends Component {
     static template = "woow_paas_platform.FolderChoice";
     static components = { Dialog };
     static props = {
-        title: String,
-        /** {id, name} */
-        folders: Array,
+        /** What is moved. */
+        what: String,
+        /** See FolderIndex; one that is being added is listed once it is there. */
+        folders: Object,
         /** (name); resolves to the new folder, or to nothing: the person was told why. */
         onAdd: Function,
         /** (id), null for none */
@@ -17,6 +18,7 @@ export class FolderChoice extends Component {
     };
 
     setup() {
+        this.index = useState(this.props.folders);
         this.state = useState({ name: "" });
     }
 

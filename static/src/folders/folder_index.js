@@ -23,14 +23,21 @@ export class FolderIndex extends Reactive {
         }
     }
 
-    async add(name) {
-        const folder = await this.api.addFolder(name);
+    /** The one about a record. */
+    about({ model, id }) {
+        return this.folders.find(({ record }) => record?.model === model && record.id === id);
+    }
+
+    /** @param {{record?: Object}} [values] what holds for its conversations */
+    async add(name, values) {
+        const folder = await this.api.addFolder(name, values);
         this.folders = this.sorted([...this.folders, folder]);
         return folder;
     }
 
-    async rename(id, name) {
-        const folder = await this.api.renameFolder(id, name);
+    /** @param {Object} values see `AiApi.changeFolder` */
+    async change(id, values) {
+        const folder = await this.api.changeFolder(id, values);
         this.folders = this.sorted(this.folders.map((one) => (one.id === id ? folder : one)));
     }
 

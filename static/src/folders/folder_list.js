@@ -7,7 +7,7 @@ export class FolderList extends Component {
     static template = "woow_paas_platform.FolderList";
     static components = { ActionMenu };
     static props = {
-        /** {id, name} */
+        /** {id, name, unseen} */
         folders: Array,
         /** Whether something is dragged that a folder takes. */
         isDragging: Boolean,
@@ -17,6 +17,8 @@ export class FolderList extends Component {
         /** (id or null for a new one, name); resolves to whether it is saved. */
         onSave: Function,
         onDelete: Function,
+        /** (folder): shows what holds for its conversations. */
+        onEdit: Function,
     };
 
     setup() {
@@ -56,6 +58,11 @@ export class FolderList extends Component {
     menu(folder) {
         return [
             { label: _t("Rename"), icon: "fa-pencil", act: () => this.edit(folder) },
+            {
+                label: _t("Instructions and files"),
+                icon: "fa-sliders",
+                act: () => this.props.onEdit(folder),
+            },
             { label: _t("Delete"), icon: "fa-trash-o", act: () => this.props.onDelete(folder) },
         ];
     }

@@ -11,7 +11,7 @@ export class ActionMenu extends Component {
         label: String,
         /** Of Font Awesome. */
         icon: String,
-        /** {label, icon, act?, url?}: `act` is called, a file at `url` is downloaded. */
+        /** {label, icon, act?, page?}: `act` is called, `page` opens in a new tab. */
         items: Array,
     };
 

@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
 import { uniqueId } from "@web/core/utils/functions";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { fieldText, formFields, isLongText, readForm } from "./argument_form";
@@ -21,26 +22,6 @@ const LABELS = {
     continue: _t("Continue"),
     stop: _t("Stop and answer"),
 };
-
-/** What became of a question, for the card of the call. */
-export function decisionSentence(approval) {
-    if (!approval?.decision) {
-        return "";
-    }
-    const { decision, by, decisionReason } = approval;
-    if (decision === "expired") {
-        return _t("No decision was made in time, so the tool was not called.");
-    }
-    if (decision === "granted") {
-        return _t("You allowed this tool earlier.");
-    }
-    if (decision === "deny" || decision === "denied") {
-        return decisionReason
-            ? _t("Denied by %(by)s: %(said)s", { by, said: decisionReason })
-            : _t("Denied by %(by)s", { by });
-    }
-    return decision.startsWith("approve") ? _t("Allowed by %(by)s", { by }) : "";
-}
 
 /** What the person has seen of calls: one that would do something else by now is asked about again. */
 function shownOf(approvals) {
@@ -252,3 +233,8 @@ export class DecideAll extends Component {
         this.decision.decide(questions[0].turnId, { id: "all", decision, shown });
     }
 }
+
+const cards = registry.category("lazy_components");
+cards.add("woow_paas_platform.ApprovalCard", ApprovalCard);
+cards.add("woow_paas_platform.RoundCard", RoundCard);
+cards.add("woow_paas_platform.DecideAll", DecideAll);

@@ -1,5 +1,6 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
 import { uniqueId } from "@web/core/utils/functions";
 import { answerFields, answerText, inputType, readAnswer } from "./answer_form";
 import { formatMomentFull } from "../core/format";
@@ -7,24 +8,6 @@ import { RequestError } from "../core/try_again";
 import { SchemaField } from "./schema_field";
 import { useDecision } from "./use_decision";
 import { useProblems } from "./use_problems";
-
-/** What became of a question, for the card of the call. */
-export function questionSentence({ kind, server, host, decision, by }) {
-    switch (decision) {
-        case "accept":
-            if (kind === "sign_in") {
-                return _t("%(by)s signed in to %(host)s.", { by, host });
-            }
-            return kind === "url"
-                ? _t("%(by)s visited %(host)s.", { by, host })
-                : _t("%(by)s answered the question from %(server)s.", { by, server });
-        case "decline":
-            return _t("%(by)s declined the request from %(server)s.", { by, server });
-        case "expired":
-            return _t("The question from %(server)s was not answered in time.", { server });
-    }
-    return _t("The question from %(server)s was not answered.", { server });
-}
 
 /** A question of a server in the middle of a call: a form, a page to visit, or a sign-in. */
 export class QuestionCard extends Component {
@@ -108,3 +91,5 @@ export class QuestionCard extends Component {
         this.decision.decide(turnId, { id, decision, ...(content && { content }) });
     }
 }
+
+registry.category("lazy_components").add("woow_paas_platform.QuestionCard", QuestionCard);

@@ -3,7 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { RecordCard } from "./record_card";
 import { RecordChart } from "./record_chart";
 import { RecordTable } from "./record_table";
-import { windowAction } from "./record_values";
+import { windowAction } from "./window_action";
 
 /**
  * What there is to show of a call on Odoo's own records. No server can make one up: `call.records` is Odoo's word.

@@ -18,8 +18,8 @@ const WAITING = ".o_ai_chat_question, .o_ai_chat_approval";
  * @param {ReturnType<import("./stick_to_bottom").useStickToBottom>} options.stick
  */
 export function useLeftPlace(scrollRef, contentRef, { getThread, isSought, stick }) {
-    let isOpened = false;
-    let opened = null; // key of the last message, until it is known whether there are later ones
+    let isPlaced = false;
+    let provisional = null; // key of the last known message, until it is known whether there are later ones
 
     const topOf = (el) => el.getBoundingClientRect().top - scrollRef.el.getBoundingClientRect().top;
 
@@ -32,7 +32,7 @@ export function useLeftPlace(scrollRef, contentRef, { getThread, isSought, stick
 
     function leave() {
         const { id, messages } = getThread();
-        if (!isOpened || !scrollRef.el || !messages.length) {
+        if (!isPlaced || !scrollRef.el || !messages.length) {
             return;
         }
         const places = readFromTab(STORAGE_KEY);
@@ -50,27 +50,27 @@ export function useLeftPlace(scrollRef, contentRef, { getThread, isSought, stick
         if (!isLoaded || !messages.length) {
             return;
         }
-        isOpened = true;
+        isPlaced = true;
         const left = readFromTab(STORAGE_KEY)[id];
         const { children } = contentRef.el;
         const el = left && children[children.length - 1 - left.fromEnd];
         const isAsked = isRunning || contentRef.el.querySelector(WAITING);
         if (el && left.last === messages.at(-1).key && !isAsked && !isSought()) {
             stick.scrollBy(topOf(el) - left.top);
-            opened = left.last;
+            provisional = left.last;
         }
     }
 
     /** What was known is shown at once; then the server tells what was said since. */
     function update(isLoaded, isLoading, last) {
-        if (!isOpened) {
+        if (!isPlaced) {
             open();
-        } else if (opened && last !== opened) {
+        } else if (provisional && last !== provisional) {
             stick.toBottom();
-            opened = null;
+            provisional = null;
         }
         if (!isLoading) {
-            opened = null;
+            provisional = null;
         }
     }
 

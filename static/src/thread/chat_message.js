@@ -17,6 +17,7 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {string|null} date ISO
  * @property {import("../core/turn_state").TurnState|null} turn of an assistant's message
  * @property {"sending"|"sent"|"failed"} status
+ * @property {number|null} assistantId who answers
  * @property {number|null} turnId of the turn that a question started
  * @property {import("../turn/rating").AnswerRating|null} rating the person's own, of an answer
  * @property {number[]} versions the turns of all wordings of a question; empty if there is one
@@ -43,6 +44,7 @@ export function chatMessage(values) {
         records: [],
         date: null,
         turn: null,
+        assistantId: null,
         turnId: null,
         rating: null,
         versions: [],
@@ -67,6 +69,7 @@ export function liveMessage({ id, state }, assistant) {
         key: turnKey(id),
         role: "assistant",
         author: assistant,
+        assistantId: assistant?.id || null,
         turn: markRaw(newTurnState(id, state)),
     });
 }
@@ -89,9 +92,9 @@ export function messageFromServer(values, known = new Map()) {
     const { turn_id: turnId = null, versions = [] } = values;
     const { attachments: files = [], records = [] } = values;
     const attached = { files, records, pending: [] };
-    const rating = values.turn?.rating || null;
-    const content = { id, role, text, html, author, date, turnId, rating, versions, ...attached };
-    const fields = { ...content, status: "sent", error: null };
+    const { rating = null, assistant_id: assistantId = null } = values.turn || {};
+    const content = { id, role, text, html, author, date, turnId, versions, ...attached };
+    const fields = { ...content, rating, assistantId, status: "sent", error: null };
     if (!message) {
         const turn = role === "assistant" ? markRaw(turnStateFromMessage(values)) : null;
         const key = isTurn ? turnKey(values.turn.id) : `message-${id}`;

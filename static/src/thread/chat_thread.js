@@ -155,20 +155,24 @@ export class ChatThread extends WatchedThread {
         return steers && this.canSteer ? "steer" : "queue";
     }
 
-    /** Answers the last question once more; nothing that was called is called again. */
-    async retry(answer) {
+    /**
+     * Answers the last question once more; nothing that was called is called again.
+     *
+     * @param {{id: number, name: string, image_url: string|null}} [assistant] another one, who answers this time
+     */
+    async retry(answer, assistant) {
         const { turnId } = answer.turn;
         this.isRetrying = true;
         this.version++;
         try {
-            const accepted = await this.api.retryTurn(turnId);
+            const accepted = await this.api.retryTurn(turnId, assistant?.id);
             this.version++;
             const question = this.messages.findLast(({ role }) => role === "user");
             if (!answer.id) {
                 // nothing of it was kept: the new answer takes its place
                 this.messages = this.messages.filter(({ key }) => key !== answer.key);
             }
-            this.accept(question, accepted, { atEnd: true });
+            this.accept(question, accepted, { atEnd: true, assistant });
         } catch (error) {
             this.error = error;
             if (error.status === 409) {
@@ -190,7 +194,11 @@ export class ChatThread extends WatchedThread {
         this.version++;
     }
 
-    accept(message, { message_id: id, turn_id: turnId, stream_url: url }, { atEnd } = {}) {
+    accept(
+        message,
+        { message_id: id, turn_id: turnId, stream_url: url },
+        { atEnd, assistant } = {}
+    ) {
         this.replaceTwin(message, id);
         if (!atEnd) {
             Object.assign(message, { id, status: "sent", date: new Date().toISOString() });
@@ -204,7 +212,7 @@ export class ChatThread extends WatchedThread {
             return;
         }
         if (!existing) {
-            this.addLive(atEnd ? this.messages.at(-1) : message, turnId);
+            this.addLive(atEnd ? this.messages.at(-1) : message, turnId, assistant);
         }
         if (this.isShown && !(existing && isFinal(existing.turn))) {
             this.follow(turnId, url, key);

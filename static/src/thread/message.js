@@ -1,5 +1,7 @@
 import { Component } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { formatMoment, formatMomentFull } from "../core/format";
+import { ActionMenu } from "../menu/action_menu";
 import { Face } from "./face";
 import { Rating } from "../turn/rating";
 import { answerHtml } from "../turn/turn_state";
@@ -9,14 +11,15 @@ import { Versions } from "../turn/versions";
 /** An answer of the assistant. */
 export class Message extends Component {
     static template = "woow_paas_platform.Message";
-    static components = { Face, Rating, TurnView, Versions };
+    static components = { ActionMenu, Face, Rating, TurnView, Versions };
     static props = {
         message: Object,
-        assistant: { type: [Object, { value: null }], optional: true },
         /** Only for the message whose turn runs. */
         connection: { type: String, optional: true },
         isStopping: { type: Boolean, optional: true },
         canRetry: { type: Boolean, optional: true },
+        /** [{id, name, image_url}]: the assistants who may answer instead. */
+        assistants: { type: Array, optional: true },
         areCallsShown: { type: Boolean, optional: true },
         onRetry: { type: Function, optional: true },
         /** (text) */
@@ -28,12 +31,30 @@ export class Message extends Component {
         versionCount: { type: Number, optional: true },
         /** (message, index) */
         onShowVersion: { type: Function, optional: true },
+        /** Whether all of them are shown beside each other. */
+        isCompared: { type: Boolean, optional: true },
+        onCompare: { type: Function, optional: true },
         /** (html, {isNote}): opens what the answer becomes on the record of the conversation. */
         onPost: { type: Function, optional: true },
+        /** (turn's id): goes on from this answer in another conversation. */
+        onContinue: { type: Function, optional: true },
     };
 
-    retry() {
-        this.props.onRetry(this.props.message);
+    /** @param {Object} [assistant] another one */
+    retry(assistant) {
+        this.props.onRetry(this.props.message, assistant);
+    }
+
+    /** A menu of the other assistants. */
+    get others() {
+        const { assistants, message } = this.props;
+        return assistants
+            .filter(({ id }) => id !== message.assistantId)
+            .map((assistant) => ({
+                label: _t("Retry with %(assistant)s", { assistant: assistant.name }),
+                icon: "fa-repeat",
+                act: () => this.retry(assistant),
+            }));
     }
 
     rate(values) {
@@ -58,16 +79,17 @@ export class Message extends Component {
         return Boolean(onPost && message.turn.state === "done" && answerHtml(message.turn));
     }
 
+    get canContinue() {
+        const { onContinue, message } = this.props;
+        return Boolean(onContinue && message.turn.turnId);
+    }
+
     post(options) {
         this.props.onPost(answerHtml(this.props.message.turn), options);
     }
 
-    get authorName() {
-        return this.props.message.author?.name || this.props.assistant?.name || "";
-    }
-
     get face() {
-        return { name: this.authorName, image_url: this.props.assistant?.image_url };
+        return this.props.message.author || { name: "" };
     }
 
     get moment() {

@@ -23,6 +23,8 @@ export class Question extends Component {
         onCancelQueued: { type: Function, optional: true },
         onAskAnew: { type: Function, optional: true },
         onShowVersion: { type: Function, optional: true },
+        /** (text): keeps it as a prompt. */
+        onSave: { type: Function, optional: true },
     };
 
     setup() {

@@ -23,8 +23,11 @@ export class Thread extends Component {
         onEdit: Function,
         /** (text): a passage for the next message */
         onQuote: { type: Function, optional: true },
+        /** (text): keeps a question as a prompt. */
+        onSave: { type: Function, optional: true },
         /** (record, html, {isNote}); see `Message` */
         onPost: { type: Function, optional: true },
+        onContinue: { type: Function, optional: true },
     };
 
     setup() {
@@ -32,6 +35,8 @@ export class Thread extends Component {
         this.content = useRef("content");
         /** Keys of earlier answers that the person looks at, by the key of the first. */
         this.looked = useState({});
+        /** Keys of the first answers whose versions are shown side by side. */
+        this.compared = useState(new Set());
         this.post = this.post.bind(this);
         this.stick = useStickToBottom(this.scroll, this.content);
         useEffect(
@@ -86,8 +91,15 @@ export class Thread extends Component {
         return places.map((all) => {
             const looked = all.findIndex(({ key }) => key === this.looked[all[0].key]);
             const index = looked === -1 ? all.length - 1 : looked;
-            return { all, index, message: all[index] };
+            const { key } = all[0];
+            const isCompared = all.length > 1 && this.compared.has(key);
+            return { key, all, index, message: all[index], isCompared };
         });
+    }
+
+    /** Shows all answers to a question side by side, or one at a time again. */
+    compare({ key }) {
+        this.compared.delete(key) || this.compared.add(key);
     }
 
     showAnswer(message, index) {
@@ -139,11 +151,11 @@ export class Thread extends Component {
         this.props.thread.showVersion(turnId);
     }
 
-    retry(message) {
+    retry(message, assistant) {
         for (const key of Object.keys(this.looked)) {
             delete this.looked[key];
         }
-        this.props.thread.retry(message);
+        this.props.thread.retry(message, assistant);
     }
 
     rate(message, values) {

@@ -1,4 +1,5 @@
 import { markRaw } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { conversationTitle } from "../core/format";
 import { hasOpenText } from "../turn/turn_state";
@@ -25,9 +26,14 @@ export class WatchedThread extends Reactive {
         this.name = conversation.name || "";
         this.assistant = conversation.assistant || null;
         this.cloudService = conversation.cloud_service || null;
+        this.folderId = conversation.folder_id || null;
         this.record = conversation.record || null;
+        /** [{id, name, image_url}]: who may answer the last question once more. */
+        this.assistants = conversation.assistants || [];
         /** Whether the person may post on that record in the backend. */
         this.canPost = conversation.can_post || false;
+        /** Nothing lists it, and it is deleted when the person leaves it. */
+        this.isTemporary = conversation.temporary || false;
         /** @type {import("./chat_message").ChatMessage[]} oldest first */
         this.messages = [];
         /** How full the last request to the model was, see ContextUse; null where nobody knows. */
@@ -53,7 +59,7 @@ export class WatchedThread extends Reactive {
     }
 
     get title() {
-        return conversationTitle(this);
+        return this.isTemporary ? _t("Temporary chat") : conversationTitle(this);
     }
 
     show() {
@@ -87,9 +93,12 @@ export class WatchedThread extends Reactive {
             this.error = null;
             this.name = data.name;
             this.assistant = data.assistant;
+            this.assistants = data.assistants;
             this.cloudService = data.cloud_service;
+            this.folderId = data.folder_id;
             this.record = data.record;
             this.canPost = data.can_post;
+            this.isTemporary = data.temporary;
             this.closed = data.closed;
             this.context = data.context;
             this.mergeLatest(data);
@@ -136,7 +145,7 @@ export class WatchedThread extends Reactive {
         }
         const older = this.olderThan(messages);
         const unsent = this.messages.filter((message) => message.status !== "sent" && !message.id);
-        const live = runningKey ? [known.get(runningKey) || liveMessage(turn, this.assistant)] : [];
+        const live = runningKey ? [known.get(runningKey) || liveMessage(turn, turn.assistant)] : [];
         if (!older.length) {
             this.hasMore = hasMore;
         }
@@ -238,9 +247,10 @@ export class WatchedThread extends Reactive {
         }
     }
 
-    addLive(question, turnId) {
+    /** @param {Object} [assistant] who answers */
+    addLive(question, turnId, assistant = this.assistant) {
         const index = this.messages.findIndex(({ key }) => key === question.key);
-        const live = liveMessage({ id: turnId, state: "queued" }, this.assistant);
+        const live = liveMessage({ id: turnId, state: "queued" }, assistant);
         this.messages.splice(index + 1, 0, live);
     }
 

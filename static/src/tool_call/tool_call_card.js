@@ -2,10 +2,10 @@ import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { formatDuration, prettyValue } from "../core/format";
-import { ApprovalCard, decisionSentence } from "../questions/approval_card";
 import { Attachments } from "../composer/attachments";
-import { QuestionCard, questionSentence } from "../questions/question_card";
 import { CallExplanation } from "./call_explanation";
+import { LazyQuestion } from "./lazy_question";
+import { decisionSentence, questionSentence } from "./past_question";
 import { RecordResult, recordsOf } from "../records/record_result";
 import { ToolResult } from "./tool_result";
 
@@ -64,10 +64,9 @@ function humanized(name) {
 export class ToolCallCard extends Component {
     static template = "woow_paas_platform.ToolCallCard";
     static components = {
-        ApprovalCard,
         Attachments,
         CallExplanation,
-        QuestionCard,
+        LazyQuestion,
         RecordResult,
         ToolResult,
     };

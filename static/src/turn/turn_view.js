@@ -2,12 +2,12 @@ import { Component, useRef } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatCount, formatDuration, formatSeconds } from "../core/format";
 import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
-import { DecideAll, RoundCard } from "../questions/approval_card";
 import { Elapsed } from "./elapsed";
 import { CopyButton } from "../markdown/copy_button";
 import { citationsOf } from "../records/citations";
 import { Markdown, OpenBlock } from "../markdown/markdown";
 import { SummaryDivider } from "../context/summary_divider";
+import { LazyQuestion } from "../tool_call/lazy_question";
 import { ToolCallCard } from "../tool_call/tool_call_card";
 
 /** Milliseconds from which it is worth saying how long a model has thought. */
@@ -18,11 +18,10 @@ export class TurnView extends Component {
     static template = "woow_paas_platform.TurnView";
     static components = {
         CopyButton,
-        DecideAll,
         Elapsed,
+        LazyQuestion,
         Markdown,
         OpenBlock,
-        RoundCard,
         SummaryDivider,
         ToolCallCard,
     };

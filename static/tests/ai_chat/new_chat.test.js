@@ -13,7 +13,7 @@ import {
     test,
 } from "@odoo/hoot";
 import { browser } from "@web/core/browser/browser";
-import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { getService, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { ask, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
 import { json, refusal } from "../fake_responses";
@@ -260,4 +260,47 @@ test("an assistant of records says which", async () => {
     await settle();
     expect(".o_ai_chat_own_records").toHaveText(/Lead, Contact/);
     expect(".o_ai_chat_servers_panel").not.toHaveText(/no MCP servers/);
+});
+
+test("a temporary chat is in no list, and deleted when another one takes its place", async () => {
+    const talk = server.conversation({ name: "A talk" });
+    await mountChat();
+    await click("#o_ai_chat_temporary");
+    await ask("Between us");
+    expect(server.requestsTo("POST")[0].body).toMatchObject({ temporary: true });
+    expect(queryAllTexts(".o_ai_chat_conversation .fw-bold")).toEqual(["A talk"]);
+    expect(".o_ai_chat_title").toHaveText("Temporary chat");
+    expect(".o_ai_chat_temporary_bar").toHaveCount(1);
+    expect(".o_ai_chat_delete").toHaveCount(0);
+    await click(".o_ai_chat_end");
+    await settle();
+    expect(server.conversations).toEqual([talk]);
+    expect(".o_ai_chat_temporary_bar").toHaveCount(0);
+    expect("#o_ai_chat_temporary").not.toBeChecked();
+});
+
+test("a temporary chat goes when another one is opened, but not when it is opened again", async () => {
+    const talk = server.conversation({ name: "A talk" });
+    const hidden = server.conversation({ name: "Hidden", temporary: true });
+    await mountChat({ conversationId: hidden.id });
+    expect(".o_ai_chat_temporary_bar").toHaveCount(1);
+    await getService("ai_chat").open(hidden.id);
+    await settle();
+    expect(server.conversations).toHaveLength(2);
+    await click(".o_ai_chat_conversation");
+    await settle();
+    expect(server.conversations).toEqual([talk]);
+});
+
+test("a temporary chat that is kept becomes an ordinary one", async () => {
+    await mountChat();
+    await click("#o_ai_chat_temporary");
+    await ask("Between us");
+    await click(".o_ai_chat_keep");
+    await settle();
+    expect(".o_ai_chat_temporary_bar").toHaveCount(0);
+    expect(".o_ai_chat_conversation").toHaveCount(1);
+    await click(".o_ai_chat_new");
+    await settle();
+    expect(server.conversations).toHaveLength(1);
 });

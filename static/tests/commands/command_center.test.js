@@ -5,6 +5,17 @@ describe.current.tags("headless");
 
 const prompt = (name) => ({ server: { id: 1, name: "shop" }, name, arguments: [] });
 
+const SAVED = [
+    {
+        id: 3,
+        name: "report",
+        content: "Report on {month}.\nShort.",
+        fields: ["month"],
+        workspace: null,
+    },
+    { id: 4, name: "tea", content: "Tea?", fields: [], workspace: { id: 1, name: "ACME" } },
+];
+
 /** A chat of one conversation whose server answers what the test gives, in the order it is asked. */
 function chatOf(...answers) {
     return {
@@ -16,7 +27,10 @@ function chatOf(...answers) {
             chosenIds: null,
             load: async () => {},
         },
+        setDraft: (text) => expect.step(text),
         api: {
+            savedPrompts: async () => ({ prompts: SAVED }),
+            fillPrompt: async (id, fields) => `${id} ${JSON.stringify(fields)}`,
             prompts: async () => {
                 expect.step("prompts");
                 return answers.shift()();
@@ -75,4 +89,37 @@ test("/mcp reload is offered to those who may reload something", () => {
     expect(commands.matching("/mcp r").length).toBe(1);
     chat.servers.canReload = false;
     expect(commands.matching("/mcp r").length).toBe(0);
+});
+
+test("saved prompts stand beside those of servers, and ask for their fields", async () => {
+    const commands = new CommandCenter(chatOf(() => ({ prompts: [prompt("offer")] })));
+    await commands.loadPrompts();
+    const saved = commands.matching("/").slice(-3, -1);
+    expect(saved.map(({ name, about }) => [name, about])).toEqual([
+        ["/report", "Report on {month}."],
+        ["/tea", "ACME · Tea?"],
+    ]);
+    await commands.run(commands.find("/report"));
+    expect(commands.prompt.arguments).toEqual([{ name: "month", required: true }]);
+    expect(await commands.complete(commands.prompt, "month", "M", {})).toEqual([]);
+    await commands.fill(commands.prompt, { month: "May" });
+    expect(commands.prompt).toBe(null);
+    await commands.run(commands.find("/TEA"));
+    expect.verifySteps(["prompts", '3 {"month":"May"}', "4 {}"]);
+});
+
+test("saved prompts are there though no server answers", async () => {
+    const commands = new CommandCenter(chatOf(() => Promise.reject(new Error("away"))));
+    await commands.loadPrompts();
+    expect(commands.matching("/te").map(({ name }) => name)).toEqual(["/tea"]);
+    expect.verifySteps(["prompts"]);
+});
+
+test("a prompt that is kept is offered at once", async () => {
+    const chat = chatOf(() => ({ prompts: [] }));
+    chat.api.addPrompt = async (values) => expect.step(values.name);
+    const commands = new CommandCenter(chat);
+    await commands.savePrompt({ name: "tea", content: "Tea?" });
+    expect.verifySteps(["tea"]);
+    expect(commands.matching("/tea")).toHaveLength(1);
 });

@@ -180,5 +180,5 @@ test("at most ten files go with one message", async () => {
     await settle();
     expect(".o_ai_chat_chip").toHaveCount(10);
     expect(server.requestsTo("/resources/attach")).toHaveLength(10);
-    expect(".o_ai_chat_files_error").toHaveText("You can attach up to 10 files to a message.");
+    expect(".o_ai_chat_files_error").toHaveText("You can attach up to 10 files at once.");
 });

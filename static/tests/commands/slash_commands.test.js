@@ -4,6 +4,7 @@ import {
     commandOf,
     matchingCommands,
     promptCommand,
+    savedCommands,
 } from "@woow_paas_platform/commands/slash_commands";
 
 describe.current.tags("headless");
@@ -55,4 +56,16 @@ test("what looks like a command is told from a path and from a sentence", () => 
     for (const text of ["/etc/hosts", " /mcp", "a /mcp", "/", "/what?"]) {
         expect(commandName(text)).toBe("");
     }
+});
+
+test("of two saved prompts with one name the later one is typed with its workspace", () => {
+    const prompt = { content: "Tea?\nNow?", fields: [] };
+    const prompts = [
+        { ...prompt, id: 1, name: "Tea", workspace: null },
+        { ...prompt, id: 2, name: "tea", workspace: { id: 1, name: "ACME Ltd" } },
+    ];
+    expect(savedCommands(prompts).map(({ name, about }) => [name, about])).toEqual([
+        ["/Tea", "Tea?"],
+        ["/ACME_Ltd:tea", "ACME Ltd · Tea?"],
+    ]);
 });

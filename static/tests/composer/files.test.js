@@ -108,6 +108,20 @@ test("what the server refuses goes with its reason, and nothing else is lost", a
     expect(server.requestsTo("/messages")).toHaveLength(0);
 });
 
+test("of several files each that is refused is named", async () => {
+    await mountChat({ conversationId: conversation.id });
+    server.interrupt(UPLOAD, refusal(422, "empty_file", "The file is empty."));
+    server.interrupt(UPLOAD, refusal(422, "file_encrypted", "The file is protected."));
+    await choose("empty.txt", "locked.pdf", "notes.txt");
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["notes.txt"]);
+    expect(".o_ai_chat_files_error").toHaveText(
+        "“empty.txt” was not attached. The file is empty.\n" +
+            "“locked.pdf” was not attached. The file is protected."
+    );
+    await choose("more.txt");
+    expect(".o_ai_chat_files_error").toHaveCount(0);
+});
+
 test("a file that did not arrive can be sent again", async () => {
     await mountChat({ conversationId: conversation.id });
     server.interrupt(UPLOAD, new TypeError("Failed to fetch"));

@@ -10,6 +10,7 @@ import {
     queryAllTexts,
     test,
 } from "@odoo/hoot";
+import { mockService } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
 import { ask, CALL, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
@@ -130,7 +131,7 @@ describe("conversations", () => {
         await click(".modal .btn-danger");
         await settle();
         expect(".o_ai_chat_service").toHaveCount(0);
-        expect(".o_ai_chat_about").toHaveText("This chat is about Shop.");
+        expect(".o_ai_chat_about").toHaveText("This chat is about Shop");
         await ask("Restart it");
         expect(server.requestsTo("POST /api/ai/conversations")[1].body.cloud_service_id).toBe(5);
     });
@@ -184,14 +185,21 @@ describe("export", () => {
         expect(".o_ai_chat_action_menu [role=menuitem]:eq(0)").toBeFocused();
         await press("ArrowDown");
         expect(".o_ai_chat_action_menu [role=menuitem]:eq(1)").toBeFocused();
-        expect(".o_ai_chat_action_menu a:eq(0)").toHaveAttribute(
-            "href",
-            `/api/ai/conversations/${conversation.id}/export?format=markdown`
-        );
-        expect(".o_ai_chat_action_menu a:eq(1)").toHaveAttribute("download");
         await press("Escape");
         await animationFrame();
         expect(".o_ai_chat_action_menu").toHaveCount(0);
         expect(".o_ai_chat_export button[aria-haspopup]").toBeFocused();
+    });
+
+    test("says why there is no file", async () => {
+        const conversation = server.conversation({ name: "Trip" });
+        mockService("notification", { add: (sentence) => expect.step(sentence) });
+        await mountChat({ conversationId: conversation.id });
+        server.interrupt("format=pdf", refusal(422, "pdf_unavailable", "No PDF here."));
+        await click(".o_ai_chat_export button[aria-haspopup]");
+        await animationFrame();
+        await click("[role=menuitem]:contains(PDF)");
+        await settle();
+        expect.verifySteps(["No PDF here."]);
     });
 });

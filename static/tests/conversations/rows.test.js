@@ -174,6 +174,7 @@ test("the archive has its own list, from which conversations come back", async (
     await settle();
     expect(names()).toEqual(["One"]);
     expect(".o_ai_chat_place h2").toHaveText("Archive");
+    expect(".o_ai_chat_leave").toBeFocused();
     await choose(one, "Restore");
     expect(".o_ai_chat_list p.px-3").toHaveText("The archive is empty.");
     await click(".o_ai_chat_leave");
@@ -197,7 +198,8 @@ test("folders are made, named and deleted, and keep their conversations", async 
     await name("Drinks");
     expect(folders()).toEqual(["Drinks"]);
     await choose(tea, "Move to folder…");
-    expect(".modal-title").toHaveText("Move “Tea” to");
+    expect(".modal-title").toHaveText("Move to folder");
+    expect(".modal p").toHaveText("Tea");
     await click(".modal .btn-light:contains(Drinks)");
     await settle();
     expect(names()).toEqual(["Tide"]);
@@ -205,10 +207,12 @@ test("folders are made, named and deleted, and keep their conversations", async 
     await settle();
     expect(names()).toEqual(["Tea"]);
     expect(".o_ai_chat_place h2").toHaveText("Drinks");
+    expect(".o_ai_chat_leave").toBeFocused();
     await ask("Another cup?");
     expect(server.conversations[0].folder_id).toBe(tea.folder_id);
     await click(".o_ai_chat_leave");
     await settle();
+    expect(".o_ai_chat_new_folder").toBeFocused();
     const menu = ".o_ai_chat_folders li [aria-haspopup]";
     await click(menu);
     await animationFrame();

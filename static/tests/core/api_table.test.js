@@ -80,6 +80,11 @@ test("each request of the client is one that the API takes", async () => {
         records: [[1, "azure"]],
         defaultPrompts: [[1, "res.partner"]],
         fillDefaultPrompt: [[3, record]],
+        savedPrompts: [[]],
+        addPrompt: [[{ name: "x", content: "y" }], [{ name: "x", content: "y", workspaceId: 4 }]],
+        changePrompt: [[3, { name: "x", content: "y" }]],
+        deletePrompt: [[3]],
+        fillPrompt: [[3, { sea: "Baltic" }]],
         cloudServices: [[]],
         conversations: [
             [{ limit: 5, before: 7, words: "a", cloudServiceId: 2 }],
@@ -91,11 +96,16 @@ test("each request of the client is one that the API takes", async () => {
         createConversation: [
             [{ assistantId: 1 }],
             [{ ...newChat, record, name: "x", enabledServers: ["wiki"], folderId: 7 }],
+            [{ ...newChat, isTemporary: true }],
         ],
-        conversationMarkdown: [[5]],
+        exportConversation: [[5, "markdown"]],
         folders: [[]],
-        addFolder: [["x"]],
-        renameFolder: [[7, "x"]],
+        addFolder: [["x"], ["x", { record }]],
+        changeFolder: [
+            [7, { name: "x" }],
+            [7, { instructions: "", files: [1], record: null }],
+            [7, { record }],
+        ],
         deleteFolder: [[7]],
         renameConversation: [[5, "x"]],
         actOnConversations: [
@@ -116,7 +126,8 @@ test("each request of the client is one that the API takes", async () => {
         discard: [[8]],
         turn: [[9]],
         showVersion: [[9]],
-        retryTurn: [[9]],
+        retryTurn: [[9], [9, 2]],
+        continueFrom: [[9]],
         rate: [
             [9, { value: "good" }],
             [9, { value: "bad", reason: "slow", text: "x", share: true }],

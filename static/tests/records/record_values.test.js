@@ -10,8 +10,8 @@ import {
     sheetOf,
     sortedRows,
     valueText,
-    windowAction,
 } from "@woow_paas_platform/records/record_values";
+import { windowAction } from "@woow_paas_platform/records/window_action";
 
 describe.current.tags("headless");
 beforeEach(() => {

@@ -46,7 +46,7 @@ test("answers to one question stand in one place, the last in sight", async () =
     answer(3, "See you.");
     await mountChat({ conversationId: conversation.id });
     expect(answers()).toEqual(["Good day.", "See you."]);
-    expect(queryAllTexts(".o_ai_chat_answers")).toEqual(["2/2"]);
+    expect(queryAllTexts(".o_ai_chat_versions")).toEqual(["2/2"]);
     await click(".o_ai_chat_answers [aria-label='Previous version']");
     await settle();
     expect(answers()).toEqual(["Hello.", "See you."]);
@@ -64,10 +64,38 @@ test("another try takes the place of the answer, which can be looked at", async 
     await settle();
     await say(server, [1, { type: "text_block", html: "<p>Good day.</p>", index: 0 }]);
     expect(answers()).toEqual(["Good day."]);
-    expect(".o_ai_chat_answers").toHaveText("2/2");
+    expect(".o_ai_chat_versions").toHaveText("2/2");
     await click(".o_ai_chat_answers [aria-label='Previous version']");
     await settle();
     expect(answers()).toEqual(["Hello."]);
+});
+
+test("another assistant answers the last question, and both answers are compared", async () => {
+    server.assistants.push({ id: 2, name: "Bob", image_url: null });
+    await mountChat({ conversationId: conversation.id });
+    server.turnOwners.set(1, conversation);
+    await click("[aria-label='Retry with another assistant']");
+    await settle();
+    expect(queryAllTexts("[role=menuitem]")).toEqual(["Retry with Bob"]);
+    await click("[role=menuitem]");
+    await settle();
+    expect(server.requestsTo("/retry").map(({ body }) => body)).toEqual([{ assistant_id: 2 }]);
+    await say(server, [1, { type: "text_block", html: "<p>Good day.</p>", index: 0 }]);
+    expect(answers()).toEqual(["Good day."]);
+    expect(".o_ai_chat_author").toHaveText("Bob");
+    await click(".o_ai_chat_compare");
+    await settle();
+    expect(answers()).toEqual(["Hello.", "Good day."]);
+    expect(queryAllTexts(".o_ai_chat_author")).toEqual(["Ada", "Bob"]);
+    expect(".o_ai_chat_versions").toHaveCount(0);
+    await click(".o_ai_chat_compare");
+    await settle();
+    expect(answers()).toEqual(["Good day."]);
+});
+
+test("without another assistant there is no such menu", async () => {
+    await mountChat({ conversationId: conversation.id });
+    expect("[aria-label='Retry with another assistant']").toHaveCount(0);
 });
 
 test("a passage of an answer, or all of it, is quoted in the next message", async () => {

@@ -1,0 +1,84 @@
+import { Component, onWillStart, useState } from "@odoo/owl";
+import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
+import { _t } from "@web/core/l10n/translation";
+import { registry } from "@web/core/registry";
+import { useService } from "@web/core/utils/hooks";
+import { AiApi } from "../core/ai_api";
+import { TryAgain } from "../core/try_again";
+import { PromptForm } from "./prompt_form";
+
+/** Prompts of a person and of the person's workspaces, which a chat offers after a slash. */
+export class PromptLibrary extends Component {
+    static template = "woow_paas_platform.PromptLibrary";
+    static components = { PromptForm, TryAgain };
+    static props = {};
+
+    setup() {
+        this.api = new AiApi();
+        this.dialog = useService("dialog");
+        /** editedId: of the prompt in the form, 0: a new one, null: no form */
+        this.state = useState({
+            prompts: [],
+            workspaces: [],
+            editedId: null,
+            isLoaded: false,
+            error: null,
+        });
+        onWillStart(() => this.load());
+    }
+
+    async load() {
+        this.state.error = null;
+        try {
+            const { prompts, workspaces } = await this.api.savedPrompts();
+            Object.assign(this.state, { prompts, workspaces, isLoaded: true });
+        } catch (error) {
+            this.state.error = error;
+        }
+    }
+
+    edit(id) {
+        this.state.editedId = id;
+    }
+
+    /** A rejection stays in the form. */
+    async save(prompt, values) {
+        if (prompt) {
+            await this.api.changePrompt(prompt.id, values);
+        } else {
+            await this.api.addPrompt(values);
+        }
+        this.state.editedId = null;
+        await this.load();
+    }
+
+    confirmDelete({ id, name }) {
+        this.dialog.add(ConfirmationDialog, {
+            title: _t("Delete this prompt?"),
+            body: _t("“/%(name)s” will be permanently deleted.", { name }),
+            confirmLabel: _t("Delete"),
+            confirmClass: "btn-danger",
+            confirm: () => this.remove(id),
+            cancel: () => {},
+        });
+    }
+
+    async remove(id) {
+        try {
+            await this.api.deletePrompt(id);
+            await this.load();
+        } catch (error) {
+            this.state.error = error;
+        }
+    }
+
+    editLabel({ name }) {
+        return _t("Edit “/%(name)s”", { name });
+    }
+
+    deleteLabel({ name }) {
+        return _t("Delete “/%(name)s”", { name });
+    }
+}
+
+registry.category("public_components").add("woow_paas_platform.PromptLibrary", PromptLibrary);
