@@ -4,7 +4,7 @@ import ast
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dev.progress import say
@@ -18,8 +18,8 @@ REASON_CHARS = 300
 class Outcome:
     """One runner's result. ``problems`` are failures that no single test shows, a sentence each.
 
-    ``failures`` are the tests that failed, each with the first line of the reason. ``times`` are the seconds of each
-    test, with what had to be set up for it.
+    ``failures`` are the tests that failed, each with the first line of the reason; ``unstable`` those that failed and
+    passed when they ran again. ``times`` are the seconds of each test, with what had to be set up for it.
     """
 
     runner: str
@@ -28,6 +28,7 @@ class Outcome:
     seconds: float = 0.0
     processor_seconds: float = 0.0
     failures: dict[str, str] = field(default_factory=dict)
+    unstable: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
 
@@ -95,6 +96,22 @@ def joined(*parts: Outcome) -> Outcome:
     )
 
 
+def settled(first: Outcome, again: Outcome) -> Outcome:
+    """The outcome of a runner whose failed tests ran once more: each that passed then is unstable, and no failure."""
+    passed = first.failures.keys() & again.times.keys() - again.failures.keys()
+    left = {name: why for name, why in first.failures.items() if name not in passed}
+    return replace(
+        first,
+        passed=first.passed + len(passed),
+        failed=len(left),
+        seconds=first.seconds + again.seconds,
+        processor_seconds=first.processor_seconds + again.processor_seconds,
+        failures=left,
+        unstable={name: first.failures[name] for name in sorted(passed)},
+        problems=[*first.problems, *again.problems],
+    )
+
+
 def never_run(outcome: Outcome, files: Iterable[Path]) -> list[str]:
     """Tests of these files that no runner has executed: ``["test_turn.py::test_stop"]``.
 
@@ -132,6 +149,8 @@ def close(outcomes: list[Outcome]) -> int:
         for why, names in _by_reason(outcome.failures).items():
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             say(f"  failed: {', '.join(names[:NAMED])}{more}: {why}")
+        for name, why in outcome.unstable.items():
+            say(f"  unstable, passed when it ran again: {name}: {why}")
         for problem in outcome.problems:
             say(f"  problem: {problem}")
     times = [

@@ -44,6 +44,26 @@ def test_tests_that_failed_for_one_reason_are_told_once(tmp_path, capsys):
     assert "2 passed, 6 failed" in said
 
 
+def test_what_passes_when_it_runs_again_is_named_and_no_failure(tmp_path, capsys):
+    failed = '<testcase classname="a" name="{}"><failure message="2 != {}"/></testcase>'
+    first = outcome_of(tmp_path, failed.format("b", 1) + failed.format("c", 3))
+    passed = '<testcase classname="a" name="b"/>'
+    (tmp_path / "junit.xml").write_text(f"<a>{passed}{failed.format('c', 4)}</a>")
+    again = report.read("again", tmp_path / "junit.xml", 1)
+    assert report.close([report.settled(first, again)]) == 1
+    said = capsys.readouterr().out
+    assert "unstable, passed when it ran again: a::b: 2 != 1\n" in said
+    assert "failed: a::c: 2 != 3\n" in said
+    assert said.endswith("\n3 passed, 1 failed\n")
+
+    (tmp_path / "junit.xml").write_text(f"<a>{passed}{passed.replace('b', 'c')}</a>")
+    assert (
+        report.close([report.settled(first, report.read("again", tmp_path / "junit.xml", 0))]) == 0
+    )
+    nothing = report.settled(first, report.Outcome("again"))
+    assert nothing.failures.keys() == {"a::b", "a::c"} and not nothing.unstable
+
+
 def test_a_runner_that_did_nothing_is_a_failure(tmp_path):
     good = outcome_of(tmp_path)
     assert report.close([good, report.Outcome("e2e")]) == 1
