@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from . import const
 
@@ -141,7 +142,9 @@ class ServerSpec:
     @property
     def blotted(self) -> tuple[str, ...]:
         """Values that nobody reads in what the server logs: of its program, and of what it is sent."""
-        sent = {word for value in (self.api_key, *self.headers.values()) for word in value.split()}
+        in_address = [value for _name, value in parse_qsl(urlsplit(self.url).query)]
+        values = (self.api_key, *self.headers.values(), *in_address)
+        sent = {word for value in values for word in value.split()}
         known = {word for word in sent if len(word) >= const.SHORTEST_SECRET}
         return tuple(sorted(known.union(self.secrets), key=len, reverse=True))
 

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import secrets
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -27,6 +28,7 @@ from .metadata import Authority, Challenge, Directory, Resource, challenge_of, i
 EARLY = 30.0  # s before its end that a token is renewed
 PENDING = 600.0  # s, a sign-in that nobody finished is void
 OFFLINE = "offline_access"  # scope that brings a refresh token
+SENT = 3  # tokens that the server was sent last
 
 TokenSet = dict[str, Any]
 """What is kept per credential, JSON: access_token, refresh_token, expires_at (Unix s), scope, issuer, resource,
@@ -116,6 +118,7 @@ class OAuth:
         self._timeout = server.connect_timeout
         self._policy = policy
         self._store = store
+        self.sent: deque[str] = deque(maxlen=SENT)  # the latest tokens that the server was sent
 
     async def token(self) -> str:
         """The access token to send, empty if there is none; renewed shortly before its end."""
@@ -379,6 +382,8 @@ class OAuthTransport(httpx.AsyncBaseTransport):
         for left in range(self.TRIES - 1, -1, -1):
             if token:
                 request.headers["authorization"] = f"Bearer {token}"
+                if token not in self._oauth.sent:
+                    self._oauth.sent.append(token)
             response = await self._inner.handle_async_request(request)
             challenge = challenge_of(response.headers)
             wanted = response.status_code == 401 or (

@@ -42,7 +42,7 @@ class LegacySession(Session):
         self._guard: GuardTransport | None = None
         self._session: Any = None
         self._asking: dict[jsonrpc.Id, Request] = {}
-        self._logging: dict[jsonrpc.Id, Request] = {}
+        self._sent: dict[jsonrpc.Id, Request] = {}  # not answered yet
         self._log_level = ""  # that the server was told
         self._aside = LargeResultBypass()
         super().__init__(*args, **options)
@@ -130,14 +130,14 @@ class LegacySession(Session):
         self._heard(method)
 
     def _logged(self, request_id: jsonrpc.Id | None, params: Any) -> None:
-        """Pass a log message on to its call: its stream tells, or there is only one.
+        """Pass a log message on to its call: its stream tells, or there is no other.
 
         :param request_id: None where the stream is nobody's
         """
-        if request_id is None and len(self._logging) == 1:
-            (request_id,) = self._logging
-        if request_id in self._logging:
-            self._logging[request_id].logged(params, self.spec.blotted)
+        if request_id is None and len(self._sent) == 1:
+            (request_id,) = self._sent
+        if request_id in self._sent:
+            self._sent[request_id].logged(params, self._blotted)
 
     def _answer_beside(self, session: Any) -> None:
         """The SDK answers the server's requests in its receive loop; a person would hold up every call there."""
@@ -182,8 +182,7 @@ class LegacySession(Session):
         request.id = request_id
         if request.options.on_elicit:
             self._asking[request_id] = request
-        if request.options.on_log:
-            self._logging[request_id] = request
+        self._sent[request_id] = request
         try:
             with self._aside.of(request_id) as held:
                 result = await self._session.send_request(
@@ -194,7 +193,7 @@ class LegacySession(Session):
                 return held.get("result", result)
         finally:
             self._asking.pop(request_id, None)
-            self._logging.pop(request_id, None)
+            self._sent.pop(request_id, None)
 
     async def _let_log(self, level: str) -> None:
         """Tell the server the level of its log messages; one that others want more of keeps theirs."""

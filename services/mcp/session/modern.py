@@ -175,7 +175,7 @@ class ModernSession(Session):
     def _notified(self, message: dict[str, Any], request: Request) -> None:
         params = message.get("params")
         if message["method"] == LOG:
-            return request.logged(params, self.spec.blotted)
+            return request.logged(params, self._blotted)
         if message["method"] != "notifications/progress":
             return self._heard(message["method"])
         if isinstance(params, Mapping) and str(params.get("progressToken")) == str(request.id):

@@ -271,6 +271,11 @@ class Session(abc.ABC):
         transport = EgressTransport(self._policy, owner=self.spec.owner)
         return OAuthTransport(transport, self._oauth) if self._oauth else transport
 
+    @property
+    def _blotted(self) -> tuple[str, ...]:
+        """Values that nobody reads in what the server logs."""
+        return (*(self._oauth.sent if self._oauth else ()), *self.spec.blotted)
+
     def _intake(self) -> Intake:
         return self._intakes.of(self.spec)
 

@@ -99,11 +99,13 @@ class AnswerStream(httpx.AsyncByteStream):
             return Event(id=event.id, retry=event.retry).encode(), False
         message = await large.parse(event.data)
         if isinstance(message, dict) and isinstance(message.get("method"), str):
-            if not self._noise.passes(size):
-                return b"", False
-            if message["method"] == "notifications/message":
+            is_log = message["method"] == "notifications/message"
+            passes = self._noise.passes(size)
+            if passes and is_log:
                 self._guard.on_log(self._id, message.get("params"))
-                return b"", False
+            if is_log or not passes:
+                event.data = b""  # its id stays: the stream is resumed from there
+                return event.encode(), False
             if "id" in message:
                 self._guard.asked[str(message["id"])] = self._id
             event.data = jsonrpc.dump(message)

@@ -1,6 +1,7 @@
 """Signing in to MCP servers: what a person does, and what is done without one."""
 
 import asyncio
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -12,9 +13,12 @@ from services.errors import (
     SignInRequired,
 )
 from services.mcp.pool.pool import Pool
+from services.mcp.session.call_options import CallOptions
+from services.mcp.session.logs import BLOT
 from services.net.egress import EgressPolicy
 from services.oauth.metadata import challenge_of
 from services.specs import OAuthSpec, ToolCall, ToolSpec
+from services.testing.fake_tools import OBJECT, text
 from services.turn.execution import execute
 
 
@@ -27,6 +31,24 @@ async def test_a_person_signs_in_and_the_call_goes_on(fake, authority, pool, tok
     assert authority.grants[0]["resource"] == fake.url and not tokens.pending
     assert await echo(pool, server, conversation=2) == "hi"
     assert len(authority.grants) == 1
+
+
+async def test_no_log_message_repeats_a_token(fake, authority, pool):
+    async def leaks(call):
+        params = {"level": "debug", "data": dict(call.headers)}
+        await call.send({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+        return text("done")
+
+    fake.stream = True
+    fake.tools["leaks"] = (leaks, OBJECT)
+    server, seen = spec(fake), []
+    server = replace(server, url=f"{server.url}?key=k3y-of-all")
+    await signed_in(pool, server, authority)
+    options = CallOptions(on_log=seen.append, log_level="debug")
+    await pool.call(server, 1, "leaks", {}, timeout=60, options=options)
+    (said,) = seen
+    assert said["data"]["authorization"] == f"Bearer {BLOT}"
+    assert "k3y-of-all" in server.blotted
 
 
 async def test_a_call_says_that_it_needs_a_sign_in(fake, authority, pool):

@@ -201,8 +201,12 @@ async def test_odd_but_legal_answers_pass(fake, pool):
     assert pool.opened == 1
 
 
-async def test_broken_stream_is_resumed(fake, pool):
-    fake.faults["echo"] = stream(b"id: 7\ndata:\n\n")
+LOGGED = data({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}})
+
+
+@pytest.mark.parametrize("said", [b"id: 7\ndata:\n\n", b"id: 1\ndata:\n\nid: 7\n" + LOGGED])
+async def test_broken_stream_is_resumed(fake, pool, said):
+    fake.faults["echo"] = stream(said)
 
     async def resume(headers, writer):
         assert headers["last-event-id"] == "7"

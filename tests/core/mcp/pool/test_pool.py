@@ -236,6 +236,23 @@ async def test_log_messages_do_not_repeat_what_the_server_was_sent(logging_fake,
     assert seen == [{"level": "debug", "data": data}]
 
 
+async def test_log_messages_of_one_call_reach_no_other(logging_fake, pool):
+    begun, go_on, seen = asyncio.Event(), asyncio.Event(), []
+
+    async def waits(_call):
+        begun.set()
+        await go_on.wait()
+        return text("done")
+
+    logging_fake.tools["waits"] = (waits, OBJECT)
+    asked = {"on_log": seen.append, "log_level": "debug"}
+    waiting = asyncio.create_task(call(pool, logging_fake, "waits", {}, **asked))
+    await begun.wait()
+    await call(pool, logging_fake, "logs", {})
+    go_on.set()
+    assert await waiting == "done" and seen == []
+
+
 async def test_a_server_that_takes_no_level_is_called_all_the_same(legacy_fake, pool):
     legacy_fake.capabilities["logging"] = {}
     assert await call(pool, legacy_fake, on_log=print, log_level="info") == "hi"
