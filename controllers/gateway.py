@@ -383,8 +383,10 @@ class _Host(ClientReads):
 
     def _go_on(self, row, resume):
         """Begin the call of a task, or what is left of it, unless it may not be made any more."""
-        tool = row.tool_id.with_env(self.env)
-        alias = self._aliases(tool.server_id).get(tool, "")
+        # Those that the user may call, of which a member may read none; a row, which has sudo, is the user's own.
+        aliases = self._aliases(row.tool_id.server_id)
+        tool = next((one for one in aliases if one == row.tool_id), None)
+        alias = aliases.get(tool, "")
         requested = RequestedCall(alias, row.arguments or {}, self._columns())
         try:
             check_mcp_is_on()

@@ -966,6 +966,41 @@ class TestTasks(AskingCase):
             self.assertEqual(len(self.begun), begun, city)
         self.assertFalse(row.started_at)
 
+    def test_the_decision_begins_a_call_of_a_service(self):
+        """A member of its workspace may call the tool, and read neither it nor its server."""
+        self.run_flow.approval_policy = "ask"
+        self.env.flush_all()
+        called = {"name": "flows__run_flow", "arguments": {}}
+        made = self._modern("tools/call", called, TAKES, **{"Mcp-Name": called["name"]})[1]
+        self.assertEqual(made["result"]["status"], "input_required")
+        self._sign_in(self.member)
+        path = f"/api/mcp/calls/{self._rows().call_id}/decision"
+        self.assertEqual(self._call("POST", path, {"decision": "approve_once"})[0], 204)
+        self.logout()
+        self.assertEqual(len(self.begun), 1)
+        self.assertEqual(self._task()["status"], "working")
+
+    def test_a_stream_tells_of_a_decision_that_waits(self):
+        """It has outlived its request."""
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        self._made(TAKES)
+        task = self._rows().sudo()._as_task()
+        self.assertEqual(task.status, "input_required")
+        self.assertIn(f"{self.base_url()}/my/ai/decisions", task.message)
+
+    def test_subscribers_hear_of_what_the_cron_ends(self):
+        self._made(TAKES)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET write_date = '2026-01-01' WHERE id = %s",
+            [self._rows().id],
+        )
+        self.env.invalidate_all()
+        row = self._rows().sudo()
+        row._close_lost_direct_calls()
+        self.assertEqual(row.outcome, "unknown")
+        self.assertGreater(row.write_date.isoformat(), "2026-01-02")
+
     def test_what_is_not_allowed_is_not_made(self):
         self.forecast.approval_policy = "ask"
         self.env.flush_all()

@@ -138,6 +138,10 @@ class IrHttp(models.AbstractModel):
         base = known if is_same_host and known.startswith("https:") else base
         return Addresses(base, gateway_in(request.httprequest.path))
 
+    def _woow_base(self):
+        """Address of this Odoo as the client reaches it, or as it is set up where a stream has outlived its request."""
+        return self._woow_addresses().base if request else self.get_base_url().rstrip("/")
+
     @classmethod
     def _woow_known_addresses(cls):
         """Addresses of this Odoo as it is set up, whatever host the request names."""

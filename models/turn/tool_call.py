@@ -1226,7 +1226,7 @@ class ToolCall(models.Model):
     @api.model
     def _decisions_page(self):
         """Address of the page on which a client's user decides."""
-        return self.env["ir.http"]._woow_addresses().base + "/my/ai/decisions"
+        return self.env["ir.http"]._woow_base() + "/my/ai/decisions"
 
     @api.model
     def _asked_about(self, state, tool, arguments, client):
@@ -1701,7 +1701,7 @@ class ToolCall(models.Model):
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
-               SET outcome = 'unknown', llm_text = %(text)s
+               SET outcome = 'unknown', llm_text = %(text)s, write_date = now() AT TIME ZONE 'UTC'
              WHERE turn_id IS NULL AND outcome IS NULL
                AND (ask_state IS NULL OR ask_state ? 'held')
                AND (approval IS NULL OR started_at IS NOT NULL)
@@ -1717,7 +1717,8 @@ class ToolCall(models.Model):
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
-               SET outcome = 'cancelled', ask_state = NULL, llm_text = %s
+               SET outcome = 'cancelled', ask_state = NULL, llm_text = %s,
+                   write_date = now() AT TIME ZONE 'UTC'
              WHERE turn_id IS NULL AND outcome IS NULL AND ask_state ? 'questions'
                AND write_date < now() AT TIME ZONE 'UTC' - %s
             """,
@@ -1736,7 +1737,7 @@ class ToolCall(models.Model):
             UPDATE woow_paas_platform_tool_call
                SET outcome = CASE approval WHEN 'pending' THEN 'denied' ELSE 'cancelled' END,
                    approval = CASE approval WHEN 'pending' THEN 'expired' ELSE approval END,
-                   llm_text = %s
+                   llm_text = %s, write_date = now() AT TIME ZONE 'UTC'
              WHERE turn_id IS NULL AND outcome IS NULL
                AND approval IS NOT NULL AND started_at IS NULL
                AND write_date < now() AT TIME ZONE 'UTC' - %s

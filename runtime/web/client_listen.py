@@ -8,13 +8,15 @@ also tells which clients have been disconnected: their streams end. No cursor is
 import contextlib
 import functools
 import hashlib
+import itertools
 import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
 
 from ...services.gateway.stream import KEEPALIVE, Subscription
 from ...services.gateway.tasks import OVER
@@ -87,6 +89,7 @@ class _Watch:
         self.task_ids: Counter[str] = Counter()
         self.credentials: Counter[Credential] = Counter()
         self._withdrawn: frozenset[Credential] = frozenset()
+        self.changed_at: dict[str, datetime] = {}  # each task that is looked at
         self._dbname = dbname
         self._lock = threading.Condition()
         self._comparing = threading.Lock()
@@ -142,7 +145,7 @@ class _Watch:
             return known[1]
 
     def _look(self) -> None:
-        seen = None, None, frozenset()
+        seen: tuple[Any, Any, frozenset[Credential]] = None, None, frozenset()
         while self._has_readers():
             now = seen
             shown = frozenset(self.credentials)
@@ -163,7 +166,7 @@ class _Watch:
             if now != seen:
                 changed = [int(one != before) for one, before in zip(now, seen, strict=True)]
                 with self._lock:
-                    self._withdrawn = now[-1]
+                    self.changed_at, self._withdrawn = dict(now[1]), now[-1]
                     self._version = _Version(*map(sum, zip(self._version, changed, strict=True)))
                     self._lock.notify_all()
             seen = now
@@ -211,35 +214,59 @@ def listen(
         version, goes_on = watch.wait(None, 0)
         known = watch.list_of(reader, version.lists)
         yield subscription.begun()
-        told_tasks: dict[str, tuple[str, ...]] = {}
+        told_tasks = _ToldTasks(dbname, tasks, subscription)
         if known:
-            yield from _changed_tasks(dbname, tasks, subscription, told_tasks)
+            yield from told_tasks.changed(watch.changed_at)
+        heard = time.monotonic()
         while known and goes_on and (left := end - time.monotonic()) > 0:
-            now, goes_on = watch.wait(version, min(SILENCE, left))
+            silent = max(0.0, heard + SILENCE - time.monotonic())
+            now, goes_on = watch.wait(version, min(silent, left))
             if watch.is_withdrawn(credential):
                 break
-            if now == version:
-                yield KEEPALIVE
-                continue
-            has_other_tasks = now.tasks != version.tasks
-            version, before = now, known
-            known = watch.list_of(reader, version.lists)
-            if known and has_other_tasks:
-                yield from _changed_tasks(dbname, tasks, subscription, told_tasks)
-            if known != before and (told := subscription.changed()):
-                yield told
+            events: Iterable[bytes] = ()
+            if now != version:
+                has_other_tasks = now.tasks != version.tasks
+                version, before = now, known
+                known = watch.list_of(reader, version.lists)
+                if known and has_other_tasks:
+                    events = told_tasks.changed(watch.changed_at)
+                if known != before and (told := subscription.changed()):
+                    events = itertools.chain(events, [told])
+            elif goes_on:
+                events = [KEEPALIVE]
+            for event in events:
+                yield event
+                heard = time.monotonic()
         yield subscription.ended()
 
 
-def _changed_tasks(dbname, tasks, subscription, told) -> Iterator[bytes]:
-    """:param told: status, time and questions of each task that the client knows, kept up here; results are not kept"""
-    left = [one for one in subscription.task_ids if told.get(one, ("",))[0] not in OVER]
-    for task_id in left if tasks else ():  # one by one: a result may be large
-        for task in db.read_only(dbname, functools.partial(tasks, [task_id])):
-            state = (task.status, task.updated_at, *(task.requests or ()))
-            if told.get(task.id) != state:
-                told[task.id] = state
-                yield subscription.task(task)
+class _ToldTasks:
+    """What a client knows of the tasks of its subscription; results are not kept."""
+
+    def __init__(self, dbname: str, read: Callable | None, subscription: Subscription) -> None:
+        self._dbname = dbname
+        self._read: Callable = read or (lambda _task_ids, _env: [])
+        self._subscription = subscription
+        self._looked: dict[str, datetime | None] = {}  # at the state of which moment
+        self._told: dict[str, tuple[str, ...]] = {}  # status, time and questions
+
+    def changed(self, moments: Mapping[str, datetime]) -> Iterator[bytes]:
+        """Events for those that have changed.
+
+        :param moments: of the last change of each task, as far as they are known
+        """
+        for task_id in self._subscription.task_ids:
+            moment, is_new = moments.get(task_id), task_id not in self._looked
+            is_over = self._told.get(task_id, ("",))[0] in OVER
+            if is_over or not (is_new or moment != self._looked[task_id]):
+                continue
+            self._looked[task_id] = moment
+            # one by one: a result may be large
+            for task in db.read_only(self._dbname, functools.partial(self._read, [task_id])):
+                state = (task.status, task.updated_at, *(task.requests or ()))
+                if self._told.get(task.id) != state:
+                    self._told[task.id] = state
+                    yield self._subscription.task(task)
 
 
 def counted(
