@@ -451,7 +451,8 @@ class ChatController(http.Controller):
                 409, "turn_outdated", request.env._("Only the last answer can be retried.")
             )
         with starting_a_turn():
-            retry = turn._retry(other and assistant_or_404(other), in_browser=is_in_browser())
+            chosen = None if other is None else assistant_or_404(other)
+            retry = turn._retry(chosen, in_browser=is_in_browser())
         return accepted(retry)
 
     @http.route("/api/ai/turns/<int:turn_id>/rating", methods=["PUT"], **ROUTE)

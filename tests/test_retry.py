@@ -223,8 +223,13 @@ class TestRetryApi(RetryData, AiHttpCase):
         elsewhere = self.assistant.copy({"cloud_service_id": self.service.id})
         archived = self.assistant.copy({"active": False})
         self._sign_in(self.member)
-        for other, status in ((hidden, 404), (elsewhere, 403), (archived, 403)):
-            values = {"assistant_id": other.id}
+        for other, status in (
+            (hidden.id, 404),
+            (0, 404),
+            (elsewhere.id, 403),
+            (archived.id, 403),
+        ):
+            values = {"assistant_id": other}
             path = f"/api/ai/turns/{turn.id}/retry"
             self.assertEqual(self._call("POST", path, values)[0], status)
 

@@ -532,7 +532,44 @@ class TestSharing(Sharing, AiHttpCase):
         self.assertNotIn("/continue", self.url_open(path).text)
         refused = self._form(f"{path}/continue")
         self.assertEqual(refused.status_code, 403)
-        self.assertIn("not available", refused.text)
+        self.assertIn("no longer available", refused.text)
+
+    def test_nobody_continues_with_a_switched_off_assistant(self):
+        _share, path = self._share(self.channel)
+        self.assistant.active = False
+        self.env.flush_all()
+        self._sign_in(self.colleague)
+        self.assertNotIn("/continue", self.url_open(path).text)
+        self.assertEqual(self._form(f"{path}/continue").status_code, 403)
+
+    def test_who_has_left_the_workspace_does_not_continue(self):
+        """The copy would be about no service, and a link to it for the whole company."""
+        channel = self._talk(self.member, self.service)
+        turn = channel.sudo().woow_turn_ids[:1]
+        self.workspace.access_ids.filtered(lambda one: one.user_id == self.member).unlink()
+        self.env.flush_all()
+        self._sign_in(self.member)
+        answer = self._call("POST", f"/api/ai/turns/{turn.id}/continue")
+        self._assert_error(answer, 403, "assistant_unavailable")
+
+    def test_an_answer_that_is_not_shown_is_not_continued(self):
+        first = self.channel.sudo().woow_turn_ids.sorted("id")[0]
+        edit = Question("Is it raining?", edits=first.with_user(self.internal).sudo(False))
+        self._answer(self.channel._ask(edit), "No.")
+        self.env.flush_all()
+        self._sign_in(self.internal)
+        answer = self._call("POST", f"/api/ai/turns/{first.id}/continue")
+        self._assert_error(answer, 409, "turn_outdated")
+
+    def test_a_command_before_the_first_question_loses_no_text(self):
+        _share, path = self._share(self.channel)
+        own = self._continued(self.colleague, path).with_user(self.colleague)
+        compact = own._ask(Question("", compacts=True)).sudo()
+        self.assertFalse(compact.client_messages)
+        compact._end("done", "<p>There is nothing to sum up yet.</p>")
+        first = self._ask(self.colleague, "Go on", channel=own).sudo()
+        self.assertIn(OF_RECORDS, first.client_messages[0]["content"])
+        self.assertIn(OF_RECORDS, first._turn_request().history[0]["content"])
 
 
 @tagged("post_install", "-at_install")

@@ -116,6 +116,23 @@ class TestTemporary(TurnByHandCase):
         self._cron()
         self.assertFalse(self.channel.exists())
 
+    def test_the_cron_tells_how_many_are_left(self):
+        channels = self.channel | self._begun() | self._begun()
+        channels.woow_temporary_until = fields.Datetime.now() - timedelta(minutes=1)
+        self.env.flush_all()
+        told = []
+
+        def commit(_cron, done=0, **left):
+            told.append(left.get("remaining", -done))
+            return 1.0
+
+        with (
+            patch.object(self.env.registry["ir.cron"], "_commit_progress", commit),
+            patch.object(discuss_channel, "TEMPORARY_BATCH", 2),
+        ):
+            self.env["discuss.channel"]._cron_end_temporary()
+        self.assertEqual(told, [3, -1, -1])
+
     def test_kept_it_is_an_ordinary_one(self):
         self._ask_there("Tea?")
         self.assertTrue(self._act("keep")["ok"])

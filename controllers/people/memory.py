@@ -33,7 +33,7 @@ class MemoryPortal(CustomerPortal):
         if not fact:
             return request.redirect("/my/ai/memory?gone=1", code=303)
         try:
-            fact._change(text)
+            fact._change(text if isinstance(text, str) else "")
         except BadInput as refusal:
             page = self._memory_page(problem=str(refusal), refused=memory_id, written=text)
             page.status_code = 422

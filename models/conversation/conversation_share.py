@@ -76,7 +76,7 @@ class ConversationShare(models.Model):
         :param until: turn with whose answer it ends
         :return: ``{"messages": [{"role", "author", "date", "text", "own", "sources"}], "sources"}``; what is not the
             person's `own` words holds nothing but of so many of the first sources
-        :raises Refusal: it is too long, or there is nothing in it
+        :raises Refusal: it is too long, or there is nothing in it; or this answer is no longer shown
         """
         exported = channel._exported(_shared_message)
         # sudo: discuss.channel - the caller's own; its record, and those behind the text that it continues
@@ -91,8 +91,14 @@ class ConversationShare(models.Model):
                 message |= {"own": False, "sources": [None]}
             known = [*known, *(one for one in message["sources"] if one not in known)]
             messages.append({**message, "sources": len(known)})
-            if until and message.pop("turn") == until.id:
+            if until and message["turn"] == until.id:
                 break
+        else:
+            if until:  # another wording of its question, or of an earlier one, is shown
+                raise Changed(
+                    self.env._("This answer is no longer shown. Reload the conversation."),
+                    "turn_outdated",
+                )
         messages = [
             {key: message[key] for key in MESSAGE} for message in messages if message["text"]
         ]
@@ -100,10 +106,12 @@ class ConversationShare(models.Model):
             raise Refusal(self.env._("There is nothing to share yet."), "empty_conversation")
         is_too_long = exported["incomplete"] or len(known) > MAX_SOURCES
         if is_too_long or text.weight(messages, MAX_TEXT) >= MAX_TEXT:
-            raise TooLarge(
-                self.env._("This conversation is too long to be shared. Export it instead."),
-                "conversation_too_long",
+            said = (
+                self.env._("This conversation is too long to be continued in a new one.")
+                if until
+                else self.env._("This conversation is too long to be shared. Export it instead.")
             )
+            raise TooLarge(said, "conversation_too_long")
         return {"messages": messages, "sources": known}
 
     @api.model
@@ -261,9 +269,8 @@ class ConversationShare(models.Model):
     # ------------------------------------------------------------ continuing
 
     def _can_continue(self):
-        """True if the caller may go on with the same assistant."""
-        assistant = self.channel_id.woow_assistant_id.sudo(False)
-        return bool(assistant) and assistant.has_access("read")
+        """True if the caller may go on with the same assistant, about the same cloud service."""
+        return not self.channel_id._closed_sentence()
 
     def _continue(self):
         """Make a conversation of the caller's own that begins with what they may read of this one.
@@ -298,15 +305,11 @@ class ConversationShare(models.Model):
         """
         # sudo: discuss.channel, res.users - with whom it was, about what, and the name of who shared it
         channel, sharer = channel.sudo(), sharer.sudo()
+        if refusal := channel._closed_sentence():
+            raise Unavailable(refusal, "assistant_unavailable")
         service = channel.woow_cloud_service_id.with_user(self.env.user).sudo(False)
         assistant = channel.woow_assistant_id.with_user(self.env.user).sudo(False)
-        if not assistant or not assistant.has_access("read"):
-            raise Unavailable(
-                self.env._("This assistant is not available."), "assistant_unavailable"
-            )
-        own = self.env["discuss.channel"]._create_ai_conversation(
-            assistant, service if service and service.has_access("read") else None, name
-        )
+        own = self.env["discuss.channel"]._create_ai_conversation(assistant, service or None, name)
         said = "\n\n".join(f"{one['author']}:\n{one['text']}" for one in content["messages"])
         heading = (
             self.env._("This conversation continues “%(name)s”.", name=name)

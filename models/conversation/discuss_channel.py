@@ -292,7 +292,7 @@ class DiscussChannel(models.Model):
         over = [("woow_temporary_until", "<=", fields.Datetime.now())]
         channels = self.search(over, order="woow_temporary_until", limit=TEMPORARY_BATCH)
         commit = self.env["ir.cron"]._commit_progress
-        commit(remaining=len(channels))
+        commit(remaining=self.search_count(over))
         for channel in channels:
             try:
                 with self.env.cr.savepoint():
@@ -347,9 +347,9 @@ class DiscussChannel(models.Model):
         turns = self.env["woow_paas_platform.ai_turn"].sudo().search(mine, **options)
         return turns.sudo(False)._filtered_access("read")
 
-    def _last_turn(self):
+    def _last_turn(self, domain=()):
         return self.env["woow_paas_platform.ai_turn"].search(
-            [("channel_id", "=", self.id), ("hidden", "=", 0)], order="id desc", limit=1
+            [("channel_id", "=", self.id), ("hidden", "=", 0), *domain], order="id desc", limit=1
         )
 
     def _turn_of_token(self, client_token):
@@ -382,7 +382,7 @@ class DiscussChannel(models.Model):
         self.ensure_one()
         if question.edits:
             question = self._begin_branch(question)
-        if beginning := self._text_before_first():
+        if beginning := self._text_before_first(question):
             question = replace(question, client_messages=beginning)
         if self._kept()["archived"]:
             self._keep("restore")
@@ -461,14 +461,14 @@ class DiscussChannel(models.Model):
             channel.woow_assistant_id, body=html, silent=True, message_type="comment"
         )
 
-    def _text_before_first(self):
-        """The text that is continued, as messages before the first question; None before later ones.
+    def _text_before_first(self, question):
+        """The text that is continued, as messages before the first question; None before commands and later questions.
 
         It is quoted, so that it counts as foreign words whoever has written it.
         """
         # sudo: discuss.channel - the caller's own conversation
         beginning = self.sudo().woow_beginning
-        if not beginning or self._last_turn():
+        if not beginning or question.compacts or self._last_turn([("is_compact", "=", False)]):
             return None
         quoted = conversation_file.quoted(beginning["text"])
         return [{"role": "user", "content": f"{CONTINUED}\n{quoted}"}]
