@@ -114,6 +114,7 @@ export class AiChat extends Component {
     /** Nothing is awaited: the frame stands at once, what is in it follows. */
     start() {
         const { conversationId, newChat, cloudService } = this.props;
+        this.chat.leaveOtherFolder(newChat?.record);
         this.chat.enter(this.viewId, cloudService);
         this.chat.loadPreferences();
         if (conversationId) {
@@ -308,7 +309,7 @@ export class AiChat extends Component {
     }
 
     continueFrom(turnId) {
-        return this.attempt(async () => {
+        return this.attemptOnce(async () => {
             const { id } = await this.chat.api.continueFrom(turnId);
             await this.chat.loadConversations();
             this.select(id);
@@ -414,16 +415,17 @@ export class AiChat extends Component {
     openFolderAbout(record) {
         const { folders } = this.chat;
         const folder = folders.about(record);
-        return this.attempt(() =>
+        return this.attemptOnce(() =>
             folder ? this.chat.showPlace(folder.id) : this.chat.addFolderAbout(record)
         );
     }
 
     /** A folder that holds nothing is only told of where a chat is begun. */
     get folder() {
-        const { folder, thread } = this.chat;
+        const { folder, newChat, thread } = this.chat;
         const isHeld = folder && (folder.instructions || folder.files.length);
-        return isHeld || !thread ? folder : null;
+        const isTemporary = !thread && newChat.isTemporary; // it is in no folder
+        return (isHeld || !thread) && !isTemporary ? folder : null;
     }
 
     deleteFolder({ id, name }) {
@@ -475,6 +477,14 @@ export class AiChat extends Component {
     }
 
     /** @returns {Promise<boolean>} whether it went well; if not, the person was told */
+    /** A second click while the first is under way is none. */
+    attemptOnce(action) {
+        this.attempted ??= this.attempt(action).finally(() => {
+            this.attempted = null;
+        });
+        return this.attempted;
+    }
+
     async attempt(action) {
         try {
             await action();

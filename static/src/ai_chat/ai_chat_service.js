@@ -7,7 +7,7 @@ import { AiApi } from "../core/ai_api";
 import { CommandCenter } from "../commands/command_center";
 import { ChatThread } from "../thread/chat_thread";
 import { ARCHIVE, ConversationIndex } from "../conversations/conversation_index";
-import { FolderIndex } from "../folders/folder_index";
+import { FolderIndex, isSameRecord } from "../folders/folder_index";
 import { Drafts } from "../composer/drafts";
 import { MentionCenter } from "../mentions/mention_center";
 import { NewChatState } from "./new_chat_state";
@@ -307,11 +307,17 @@ export class AiChatStore extends Reactive {
     async prepareInFolder() {
         const { choice, folder, newChat } = this;
         const record = folder?.record || choice?.record;
-        if (
-            !this.thread &&
-            (newChat.record?.model !== record?.model || newChat.record?.id !== record?.id)
-        ) {
-            await newChat.prepare({ ...choice, record });
+        if (!this.thread && !isSameRecord(newChat.record, record)) {
+            await newChat.changeRecord(record);
+        }
+    }
+
+    /** The chat is opened about a record: a folder about another one is left. */
+    leaveOtherFolder(record) {
+        const { folders, list } = this;
+        const own = folders.find(list.folderId)?.record;
+        if (record && own && !isSameRecord(own, record)) {
+            list.show(null);
         }
     }
 
@@ -342,6 +348,7 @@ export class AiChatStore extends Reactive {
             this.folders.load(),
             this.thread?.refresh(),
             this.servers.load(),
+            this.commands.refresh(),
         ]);
         const { folderId } = this.list;
         if (folderId && !this.folders.find(folderId)) {
@@ -432,6 +439,15 @@ export class AiChatStore extends Reactive {
         }
     }
 
+    /** A text that is too long for a message becomes a file; there is room for a question about it then. */
+    async attachText(text) {
+        const { currentId } = this;
+        const hasArrived = await this.files.addText(currentId, text);
+        if (hasArrived && currentId === this.currentId) {
+            this.removeSent(text);
+        }
+    }
+
     /** What was typed behind it meanwhile stays. */
     removeSent(text) {
         const { draft } = this;
@@ -499,8 +515,13 @@ export class AiChatStore extends Reactive {
         if (!content || this.thread) {
             return false;
         }
-        this.setDraft(this.draft ? `${this.draft}\n${content}` : content);
+        this.addToDraft(content);
         return true;
+    }
+
+    /** Puts a text behind what is written. */
+    addToDraft(text) {
+        this.setDraft(this.draft ? `${this.draft}\n${text}` : text);
     }
 
     /** Of what is shown. */

@@ -53,11 +53,16 @@ export class NewChatState extends Reactive {
         this.startError = null;
         this.isTemporary = false;
         this.cloudServiceId = this.fixedService?.id || cloudServiceId || null;
-        this.record = record || null;
         this.isChosen = Boolean(assistantId);
         if (assistantId) {
             this.assistantId = assistantId;
         }
+        await this.changeRecord(record);
+    }
+
+    /** What else was chosen stays. */
+    async changeRecord(record) {
+        this.record = record || null;
         this.loadEarlier();
         await this.load();
         await this.loadPrompts();

@@ -114,7 +114,16 @@ export class CommandCenter extends Reactive {
         } catch {
             this.asked.delete(key);
         }
-        await saved;
+        if (!(await saved)) {
+            this.asked.delete(key);
+        }
+    }
+
+    /** Another tab may have kept some, or changed them. */
+    async refresh() {
+        if (this.asked.size) {
+            await this.readSaved();
+        }
     }
 
     /** @param {{name: string, content: string}} values of a prompt of the person's own */
@@ -124,11 +133,13 @@ export class CommandCenter extends Reactive {
         return prompt;
     }
 
+    /** @returns {Promise<boolean>} whether they were read; else those of before are offered still */
     async readSaved() {
         try {
             this.saved = (await this.chat.api.savedPrompts()).prompts;
+            return true;
         } catch {
-            // what was read before is offered still
+            return false;
         }
     }
 
@@ -210,10 +221,12 @@ export class CommandCenter extends Reactive {
     /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
     async fill(prompt, args) {
         await this.attempt(async () => {
+            const { place } = this;
             const text = await this.textOf(prompt, args);
-            this.prompt = null;
-            this.error = null;
-            this.chat.setDraft(text);
+            if (place === this.place) {
+                Object.assign(this, { prompt: null, error: null });
+                this.chat.addToDraft(text);
+            }
         });
     }
 

@@ -51,7 +51,7 @@ export function matchingCommands(commands, text) {
 
 /** @returns {string} the first word of a text that looks like a command; a path or a second line is no command */
 export function commandName(text) {
-    return /^\/[\w:.-]+(?=[^\S\n]|$)/.exec(text)?.[0] ?? "";
+    return /^\/[\p{L}\p{M}\p{N}_:.-]+(?=[^\S\n]|$)/u.exec(text)?.[0] ?? "";
 }
 
 /** @returns {SlashCommand|undefined} the command that the text is, with the `words` behind it if it takes some */

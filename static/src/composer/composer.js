@@ -24,6 +24,8 @@ export class Composer extends Component {
         files: { type: Array, optional: true },
         filesError: { type: [String, Object], optional: true },
         onAttach: { type: Function, optional: true },
+        /** (text): makes a file of it and takes it away once the server has that; resolves then. */
+        onAttachText: { type: Function, optional: true },
         /** What happened to them last, for who hears the page. */
         filesStatus: { type: [String, Object], optional: true },
         onDetach: { type: Function, optional: true },
@@ -299,9 +301,11 @@ export class Composer extends Component {
         if (!mayBeCommand && commands?.refuses(text)) {
             return; // the text stays, to be corrected
         }
-        if (text.length > MAX_TEXT && this.props.onAttach) {
-            this.props.onAttach([fileOf(text)]);
-            return this.props.onInput(""); // there is room for a question about it
+        if (text.length > MAX_TEXT && this.props.onAttachText) {
+            this.attaching ??= this.props.onAttachText(text).finally(() => {
+                this.attaching = null;
+            });
+            return;
         }
         // What is sent before the chat is ready goes as soon as it is, unless it is changed first.
         this.waiting = this.hasContent && this.props.isBusy ? written : null;

@@ -101,8 +101,10 @@ export class PendingFiles extends Reactive {
         keepInTab(STORAGE_KEY, Object.fromEntries(kept.filter(([, entries]) => entries.length)));
     }
 
+    /** @returns {string[]} keys of those that are on their way */
     add(id, files) {
         this.clearRefusal(id);
+        const keys = [];
         for (const file of files) {
             if (!this.hasRoom(id)) {
                 break;
@@ -118,8 +120,21 @@ export class PendingFiles extends Reactive {
                 const entry = { key: uuid(), name, size, file, progress: 0, failure: "" };
                 this.set(id, [...this.of(id), entry]);
                 this.send(entry.key);
+                keys.push(entry.key);
             }
         }
+        return keys;
+    }
+
+    /** @returns {Promise<boolean>} whether the server has the text as a file; if not, the person is told why */
+    async addText(id, text) {
+        const [key] = this.add(id, [fileOf(text)]);
+        await this.line;
+        const hasArrived = Boolean(key && this.find(key)?.kept);
+        if (key && !hasArrived) {
+            this.drop(key); // the text is where it was
+        }
+        return hasArrived;
     }
 
     /** Files that the server has already. */

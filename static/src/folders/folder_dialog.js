@@ -1,8 +1,9 @@
-import { Component, onWillDestroy, useRef, useState } from "@odoo/owl";
+import { Component, onWillDestroy, status, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { Dialog } from "@web/core/dialog/dialog";
 import { registry } from "@web/core/registry";
 import { FileChip } from "../composer/file_chip";
+import { isSameRecord } from "./folder_index";
 
 /** Characters of instructions, and files; the server takes no more. */
 const MAX_INSTRUCTIONS = 4_000;
@@ -48,8 +49,7 @@ export class FolderDialog extends Component {
     /** The record of the chat on the screen, where it is not the folder's already. */
     get offered() {
         const { record } = this.props;
-        const own = this.state.record;
-        return record && (own?.model !== record.model || own?.id !== record.id) ? record : null;
+        return record && !isSameRecord(this.state.record, record) ? record : null;
     }
 
     get recordSentence() {
@@ -84,6 +84,9 @@ export class FolderDialog extends Component {
     async save() {
         this.state.isSaving = true;
         await this.files.settle(this.place);
+        if (status(this) === "destroyed") {
+            return; // it was closed meanwhile: nothing is saved
+        }
         const { instructions, record } = this.state;
         const files = this.entries.filter(({ kept }) => kept).map(({ kept }) => kept.id);
         const isSaved =

@@ -1,6 +1,9 @@
 import { markRaw } from "@odoo/owl";
 import { Reactive } from "@web/core/utils/reactive";
 
+/** @param {Object} [one] {model, id} of a record, as the other */
+export const isSameRecord = (one, other) => one?.model === other?.model && one?.id === other?.id;
+
 /** The person's folders, by name. */
 export class FolderIndex extends Reactive {
     /** @param {import("../core/ai_api").AiApi} api */
@@ -24,8 +27,8 @@ export class FolderIndex extends Reactive {
     }
 
     /** The one about a record. */
-    about({ model, id }) {
-        return this.folders.find(({ record }) => record?.model === model && record.id === id);
+    about(record) {
+        return this.folders.find((folder) => isSameRecord(folder.record, record));
     }
 
     /** @param {{record?: Object}} [values] what holds for its conversations */

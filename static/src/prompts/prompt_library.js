@@ -1,4 +1,4 @@
-import { Component, onWillStart, useState } from "@odoo/owl";
+import { Component, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
@@ -24,7 +24,14 @@ export class PromptLibrary extends Component {
             isLoaded: false,
             error: null,
         });
+        this.root = useRef("root");
+        /** Selector of what has the focus once the form, or the prompt, is gone. */
+        this.next = "";
         onWillStart(() => this.load());
+        useEffect(
+            () => this.focusNext(),
+            () => [this.state.editedId, this.state.prompts]
+        );
     }
 
     async load() {
@@ -41,6 +48,20 @@ export class PromptLibrary extends Component {
         this.state.editedId = id;
     }
 
+    /** Back to the button that has opened the form. */
+    closeForm() {
+        const { editedId } = this.state;
+        this.next = editedId ? `[data-prompt-id="${editedId}"] button` : ".o_woow_add_prompt";
+        this.edit(null);
+    }
+
+    focusNext() {
+        if (this.next && this.state.editedId === null) {
+            this.root.el.querySelector(this.next)?.focus();
+            this.next = "";
+        }
+    }
+
     /** A rejection stays in the form. */
     async save(prompt, values) {
         if (prompt) {
@@ -48,8 +69,8 @@ export class PromptLibrary extends Component {
         } else {
             await this.api.addPrompt(values);
         }
-        this.state.editedId = null;
         await this.load();
+        this.closeForm();
     }
 
     confirmDelete({ id, name }) {
@@ -58,7 +79,9 @@ export class PromptLibrary extends Component {
             body: _t("“/%(name)s” will be permanently deleted.", { name }),
             confirmLabel: _t("Delete"),
             confirmClass: "btn-danger",
-            confirm: () => this.remove(id),
+            confirm: () => {
+                this.remove(id); // once the dialog, which holds the focus, is closed
+            },
             cancel: () => {},
         });
     }
@@ -66,6 +89,7 @@ export class PromptLibrary extends Component {
     async remove(id) {
         try {
             await this.api.deletePrompt(id);
+            this.next = ".o_woow_add_prompt";
             await this.load();
         } catch (error) {
             this.state.error = error;

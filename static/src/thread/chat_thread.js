@@ -172,7 +172,11 @@ export class ChatThread extends WatchedThread {
                 // nothing of it was kept: the new answer takes its place
                 this.messages = this.messages.filter(({ key }) => key !== answer.key);
             }
-            this.accept(question, accepted, { atEnd: true, assistant });
+            const sameOne = answer.assistantId && { ...answer.author, id: answer.assistantId };
+            this.accept(question, accepted, {
+                atEnd: true,
+                assistant: assistant || sameOne || undefined,
+            });
         } catch (error) {
             this.error = error;
             if (error.status === 409) {

@@ -47,6 +47,10 @@ export class Thread extends Component {
             () => this.stick.restore(),
             () => [this.props.thread.messages[0]?.key]
         );
+        useEffect(
+            () => this.focusCompare(),
+            () => [this.compared.size]
+        );
         useLeftPlace(this.scroll, this.content, {
             getThread: () => this.props.thread,
             isSought: () => Boolean(this.props.search),
@@ -100,6 +104,14 @@ export class Thread extends Component {
     /** Shows all answers to a question side by side, or one at a time again. */
     compare({ key }) {
         this.compared.delete(key) || this.compared.add(key);
+        this.comparedLast = key;
+    }
+
+    /** The button that was pressed may be gone with its column. */
+    focusCompare() {
+        const places = [...(this.content.el?.querySelectorAll("[data-place]") || [])];
+        const place = places.find((one) => one.dataset.place === `${this.comparedLast}`);
+        place?.querySelector(".o_ai_chat_compare")?.focus();
     }
 
     showAnswer(message, index) {

@@ -27,7 +27,7 @@ function chatOf(...answers) {
             chosenIds: null,
             load: async () => {},
         },
-        setDraft: (text) => expect.step(text),
+        addToDraft: (text) => expect.step(text),
         api: {
             savedPrompts: async () => ({ prompts: SAVED }),
             fillPrompt: async (id, fields) => `${id} ${JSON.stringify(fields)}`,
@@ -112,6 +112,37 @@ test("saved prompts are there though no server answers", async () => {
     const commands = new CommandCenter(chatOf(() => Promise.reject(new Error("away"))));
     await commands.loadPrompts();
     expect(commands.matching("/te").map(({ name }) => name)).toEqual(["/tea"]);
+    expect.verifySteps(["prompts"]);
+});
+
+test("prompts of another tab are offered, also after a failure", async () => {
+    const chat = chatOf(() => ({ prompts: [] }));
+    const { savedPrompts } = chat.api;
+    chat.api.savedPrompts = async () => Promise.reject(new Error("away"));
+    const commands = new CommandCenter(chat);
+    await commands.refresh();
+    await commands.loadPrompts();
+    expect(commands.matching("/te")).toHaveLength(0);
+    chat.api.savedPrompts = savedPrompts;
+    chat.api.prompts = async () => ({ prompts: [] });
+    await commands.loadPrompts();
+    expect(commands.matching("/te")).toHaveLength(1);
+    chat.api.savedPrompts = async () => ({ prompts: [] });
+    await commands.refresh();
+    expect(commands.matching("/te")).toHaveLength(0);
+    expect.verifySteps(["prompts"]);
+});
+
+test("the answer for another chat is dropped", async () => {
+    const { promise, resolve } = Promise.withResolvers();
+    const chat = chatOf(() => ({ prompts: [] }));
+    chat.api.fillPrompt = () => promise;
+    const commands = new CommandCenter(chat);
+    await commands.loadPrompts();
+    const filled = commands.run(commands.find("/tea"));
+    chat.chatRef = { conversationId: 8 };
+    resolve("Tea?");
+    await filled;
     expect.verifySteps(["prompts"]);
 });
 

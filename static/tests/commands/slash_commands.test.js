@@ -53,6 +53,7 @@ test("words go to the command that takes some", () => {
 test("what looks like a command is told from a path and from a sentence", () => {
     expect(commandName("/nonsense")).toBe("/nonsense");
     expect(commandName("/mcp tool")).toBe("/mcp");
+    expect(commandName("/報價")).toBe("/報價");
     for (const text of ["/etc/hosts", " /mcp", "a /mcp", "/", "/what?"]) {
         expect(commandName(text)).toBe("");
     }

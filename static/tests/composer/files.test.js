@@ -74,6 +74,21 @@ test("a long text becomes a file, pasted or written", async () => {
     expect(".o_ai_chat_bubble").toHaveCount(0);
 });
 
+test("a text that cannot become a file stays where it was written", async () => {
+    await mountChat({ conversationId: conversation.id });
+    server.interrupt(UPLOAD, refusal(422, "storage_full", "There is no more room."));
+    const input = queryOne(".o_ai_chat_input");
+    input.value = "a".repeat(32_001);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    await press("Enter");
+    await press("Enter");
+    await settle();
+    expect(server.requestsTo(UPLOAD)).toHaveLength(1);
+    expect(".o_ai_chat_chip").toHaveCount(0);
+    expect(".o_ai_chat_files_error").toHaveText(/There is no more room\./);
+    expect(".o_ai_chat_input").toHaveValue("a".repeat(32_001));
+});
+
 test("a file is sent when it is chosen, and shown with its pages and its size", async () => {
     server.documents = {
         "one.pdf": { mimetype: PDF, pages: 1, pages_read: 1 },

@@ -2,6 +2,7 @@ import {
     animationFrame,
     beforeEach,
     click,
+    Deferred,
     describe,
     edit,
     expect,
@@ -10,7 +11,7 @@ import {
     test,
 } from "@odoo/hoot";
 import { assets } from "@web/core/assets";
-import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { getService, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { ask, mountChat, setVisibility, settle } from "../ai_chat_test_helpers";
 import { FakeServer } from "../fake_server";
@@ -98,6 +99,47 @@ test("what is not saved leaves nothing behind", async () => {
     expect(folder.files).toEqual([]);
     expect(server.requestsTo("DELETE /api/ai/attachments/")).toHaveLength(1);
     expect(".o_ai_chat_chip").toHaveCount(0);
+});
+
+test("a dialog that is closed while a file is on its way saves nothing", async () => {
+    const folder = server.folder("Drinks");
+    await mountChat();
+    await openDialog();
+    server.interrupt("POST /api/ai/attachments", new Deferred());
+    await click(".modal textarea");
+    await edit("Only green tea.");
+    await attach("prices.csv");
+    await click(".modal .btn-primary");
+    await settle();
+    await click(".modal .btn-secondary");
+    await settle();
+    expect(".modal").toHaveCount(0);
+    expect(folder.instructions).toBe("");
+    expect(server.requestsTo("PATCH")).toHaveLength(0);
+});
+
+test("a chat that is opened about another record is in no folder", async () => {
+    const folder = Object.assign(server.folder("Azure"), { record: RECORD });
+    await mountChat();
+    const chat = getService("ai_chat");
+    await chat.showPlace(folder.id);
+    expect(chat.record).toEqual(RECORD);
+    const order = { model: "sale.order", id: 42, name: "S00042" };
+    await mountChat({ newChat: { record: order } });
+    expect([chat.record, chat.list.place]).toEqual([order, null]);
+});
+
+test("a temporary chat stays one in every folder, and no folder holds for it", async () => {
+    Object.assign(server.folder("Azure"), { record: RECORD, instructions: "Only tea." });
+    await mountChat();
+    await click("#o_ai_chat_temporary");
+    await click(".o_ai_chat_folder");
+    await settle();
+    expect("#o_ai_chat_temporary").toBeChecked();
+    expect(LINE).toHaveCount(0);
+    await click("#o_ai_chat_temporary");
+    await settle();
+    expect(LINE).toHaveCount(1);
 });
 
 test("a conversation that is moved goes by its new folder", async () => {

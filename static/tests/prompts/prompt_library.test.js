@@ -33,6 +33,7 @@ test("prompts are added, changed and deleted", async () => {
     await click(".o_woow_prompt_form [type=submit]");
     await settle();
     expect(queryAllTexts(".o_woow_prompt code")).toEqual(["/tea"]);
+    expect(".o_woow_add_prompt").toBeFocused();
     await click(".o_woow_prompt button:first");
     await settle();
     await click("textarea");
@@ -40,11 +41,13 @@ test("prompts are added, changed and deleted", async () => {
     await click(".o_woow_prompt_form [type=submit]");
     await settle();
     expect(".o_woow_prompt_content").toHaveText("Tea? Now?");
+    expect(".o_woow_prompt button:first").toBeFocused();
     await click(".o_woow_prompt button:last");
     await settle();
     await click(".modal .btn-danger");
     await settle();
     expect(".o_woow_prompt").toHaveCount(0);
+    expect(".o_woow_add_prompt").toBeFocused();
 });
 
 test("a refusal keeps what was written", async () => {

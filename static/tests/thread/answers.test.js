@@ -91,6 +91,11 @@ test("another assistant answers the last question, and both answers are compared
     await click(".o_ai_chat_compare");
     await settle();
     expect(answers()).toEqual(["Good day."]);
+    expect(".o_ai_chat_compare").toBeFocused();
+    await say(server, [2, { type: "done", usage: null }]);
+    await click(".o_ai_chat_retry");
+    await settle();
+    expect(".o_ai_chat_author").toHaveText("Bob");
 });
 
 test("without another assistant there is no such menu", async () => {

@@ -1,4 +1,5 @@
 import { Component, reactive, useState } from "@odoo/owl";
+import { _t } from "@web/core/l10n/translation";
 import { Dropdown } from "@web/core/dropdown/dropdown";
 import { DropdownItem } from "@web/core/dropdown/dropdown_item";
 import { registry } from "@web/core/registry";
@@ -70,6 +71,7 @@ export class RecordChats extends Component {
     setup() {
         this.chats = useState(useService("ai_record_chats"));
         this.panel = useService("ai_chat_panel");
+        this.notification = useService("notification");
         this.state = useState({ conversations: [] });
         this.chats.load();
     }
@@ -79,7 +81,12 @@ export class RecordChats extends Component {
     }
 
     async load() {
-        this.state.conversations = await this.chats.list(this.props);
+        try {
+            this.state.conversations = await this.chats.list(this.props);
+        } catch {
+            this.state.conversations = [];
+            this.notification.add(_t("The conversations could not be loaded."), { type: "danger" });
+        }
     }
 }
 
