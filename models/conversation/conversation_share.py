@@ -94,7 +94,7 @@ class ConversationShare(models.Model):
             if until and message["turn"] == until.id:
                 break
         else:
-            if until:  # another wording of its question, or of an earlier one, is shown
+            if until and not exported["incomplete"]:  # another wording of a question is shown
                 raise Changed(
                     self.env._("This answer is no longer shown. Reload the conversation."),
                     "turn_outdated",

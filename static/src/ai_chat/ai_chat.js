@@ -246,6 +246,14 @@ export class AiChat extends Component {
         this.root.el.querySelector(".o_ai_chat_input")?.focus();
     }
 
+    /** What a command asked for is given; its form, which goes, may have the focus. */
+    leaveCommand() {
+        const { activeElement } = document;
+        if (activeElement === document.body || activeElement.closest(".o_ai_chat_command")) {
+            this.write();
+        }
+    }
+
     onKeydown(ev) {
         if (ev.key === "Escape" && this.ui.isMenuOpen) {
             this.closeMenu();

@@ -62,6 +62,8 @@ export class AiChatStore extends Reactive {
         /** A message waits for its files. */
         this.isHolding = false;
         this.listTimer = null;
+        /** Conversations in which a long text becomes a file. */
+        this.attaching = new Set();
         this.commands = new CommandCenter(this);
         this.resources = new ResourceCenter(this);
         this.mentions = new MentionCenter(this);
@@ -442,17 +444,21 @@ export class AiChatStore extends Reactive {
     /** A text that is too long for a message becomes a file; there is room for a question about it then. */
     async attachText(text) {
         const { currentId } = this;
-        const hasArrived = await this.files.addText(currentId, text);
-        if (hasArrived && currentId === this.currentId) {
-            this.removeSent(text);
+        if (this.attaching.has(currentId)) {
+            return; // it is on its way
         }
+        this.attaching.add(currentId);
+        if (await this.files.addText(currentId, text)) {
+            this.removeSent(text, currentId);
+        }
+        this.attaching.delete(currentId);
     }
 
     /** What was typed behind it meanwhile stays. */
-    removeSent(text) {
-        const { draft } = this;
+    removeSent(text, id = this.currentId) {
+        const draft = this.drafts.get(id);
         if (draft.startsWith(text)) {
-            this.setDraft(draft.slice(text.length));
+            this.setDraft(draft.slice(text.length), id);
         }
     }
 
@@ -529,9 +535,9 @@ export class AiChatStore extends Reactive {
         return this.drafts.get(this.currentId);
     }
 
-    setDraft(text) {
-        this.drafts.set(this.currentId, text);
-        this.mentions.keepNamed(this.currentId, text);
+    setDraft(text, id = this.currentId) {
+        this.drafts.set(id, text);
+        this.mentions.keepNamed(id, text);
     }
 }
 

@@ -50,7 +50,6 @@ export class NewChatState extends Reactive {
     }
 
     async prepare({ assistantId, cloudServiceId, record } = {}) {
-        this.startError = null;
         this.isTemporary = false;
         this.cloudServiceId = this.fixedService?.id || cloudServiceId || null;
         this.isChosen = Boolean(assistantId);
@@ -62,7 +61,7 @@ export class NewChatState extends Reactive {
 
     /** What else was chosen stays. */
     async changeRecord(record) {
-        this.record = record || null;
+        Object.assign(this, { record: record || null, startError: null });
         this.loadEarlier();
         await this.load();
         await this.loadPrompts();

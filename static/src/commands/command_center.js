@@ -221,9 +221,9 @@ export class CommandCenter extends Reactive {
     /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
     async fill(prompt, args) {
         await this.attempt(async () => {
-            const { place } = this;
+            const { currentId } = this.chat;
             const text = await this.textOf(prompt, args);
-            if (place === this.place) {
+            if (currentId === this.chat.currentId) {
                 Object.assign(this, { prompt: null, error: null });
                 this.chat.addToDraft(text);
             }

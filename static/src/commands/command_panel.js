@@ -10,6 +10,8 @@ export class CommandPanel extends Component {
     static props = {
         /** See CommandCenter. */
         center: Object,
+        /** The form is about to go. */
+        onDone: Function,
     };
 
     get submitLabel() {
@@ -21,14 +23,19 @@ export class CommandPanel extends Component {
         return center.complete(center.prompt, name, value, others);
     }
 
-    fill(values) {
-        this.props.center.fill(this.props.center.prompt, values);
+    async fill(values) {
+        const { center, onDone } = this.props;
+        await center.fill(center.prompt, values);
+        if (!center.prompt) {
+            onDone();
+        }
     }
 
     onKeydown(ev) {
         if (ev.key === "Escape") {
             ev.stopPropagation();
             this.props.center.dismiss();
+            this.props.onDone();
         }
     }
 }

@@ -24,7 +24,7 @@ export class Composer extends Component {
         files: { type: Array, optional: true },
         filesError: { type: [String, Object], optional: true },
         onAttach: { type: Function, optional: true },
-        /** (text): makes a file of it and takes it away once the server has that; resolves then. */
+        /** (text): makes a file of it and takes it away once the server has that. */
         onAttachText: { type: Function, optional: true },
         /** What happened to them last, for who hears the page. */
         filesStatus: { type: [String, Object], optional: true },
@@ -302,10 +302,7 @@ export class Composer extends Component {
             return; // the text stays, to be corrected
         }
         if (text.length > MAX_TEXT && this.props.onAttachText) {
-            this.attaching ??= this.props.onAttachText(text).finally(() => {
-                this.attaching = null;
-            });
-            return;
+            return this.props.onAttachText(text);
         }
         // What is sent before the chat is ready goes as soon as it is, unless it is changed first.
         this.waiting = this.hasContent && this.props.isBusy ? written : null;

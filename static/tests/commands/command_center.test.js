@@ -19,6 +19,7 @@ const SAVED = [
 /** A chat of one conversation whose server answers what the test gives, in the order it is asked. */
 function chatOf(...answers) {
     return {
+        currentId: 7,
         chatRef: { conversationId: 7 },
         loadedRef: async () => ({ conversationId: 7 }),
         resources: { dismiss() {} },
@@ -140,7 +141,7 @@ test("the answer for another chat is dropped", async () => {
     const commands = new CommandCenter(chat);
     await commands.loadPrompts();
     const filled = commands.run(commands.find("/tea"));
-    chat.chatRef = { conversationId: 8 };
+    chat.currentId = 8;
     resolve("Tea?");
     await filled;
     expect.verifySteps(["prompts"]);

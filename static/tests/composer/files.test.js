@@ -11,6 +11,7 @@ import {
     queryOne,
     test,
 } from "@odoo/hoot";
+import { getService } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { AiChatStore } from "@woow_paas_platform/ai_chat/ai_chat_service";
 import { AiApi } from "@woow_paas_platform/core/ai_api";
@@ -87,6 +88,26 @@ test("a text that cannot become a file stays where it was written", async () => 
     expect(".o_ai_chat_chip").toHaveCount(0);
     expect(".o_ai_chat_files_error").toHaveText(/There is no more room\./);
     expect(".o_ai_chat_input").toHaveValue("a".repeat(32_001));
+});
+
+test("a long text leaves the composer of its conversation, whatever is on the screen", async () => {
+    const other = server.conversation({ name: "Other" });
+    await mountChat({ conversationId: conversation.id });
+    const answer = new Deferred();
+    server.interrupt(UPLOAD, answer);
+    const input = queryOne(".o_ai_chat_input");
+    input.value = "a".repeat(32_001);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    await press("Enter");
+    const chat = getService("ai_chat");
+    await chat.open(other.id);
+    answer.resolve(json(kept("Pasted text.txt"), 201));
+    await settle();
+    expect(".o_ai_chat_input").toHaveValue("");
+    await chat.open(conversation.id);
+    await settle();
+    expect(".o_ai_chat_input").toHaveValue("");
+    expect(".o_ai_chat_chip").toHaveCount(1);
 });
 
 test("a file is sent when it is chosen, and shown with its pages and its size", async () => {
