@@ -385,7 +385,7 @@ class _Host(ClientReads):
         """Begin the call of a task, or what is left of it, unless it may not be made any more."""
         # Those that the user may call, of which a member may read none; a row, which has sudo, is the user's own.
         aliases = self._aliases(row.tool_id.server_id)
-        tool = next((one for one in aliases if one == row.tool_id), None)
+        tool = next((one.with_prefetch() for one in aliases if one == row.tool_id), None)
         alias = aliases.get(tool, "")
         requested = RequestedCall(alias, row.arguments or {}, self._columns())
         try:

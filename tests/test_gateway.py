@@ -66,6 +66,11 @@ class GatewayCase(AiHttpCase):
         sent = {**dict(params), "_meta": declared}
         return self._rpc(self.key, method, sent, **{**given, **named, **headers})
 
+    def _close_lost(self):
+        """What a cron does."""
+        # sudo: tool_call - as the cron
+        self.env["woow_paas_platform.tool_call"].sudo()._close_lost_direct_calls()
+
     def _rows(self):
         self.env.invalidate_all()
         return self.env["woow_paas_platform.tool_call"].search(
@@ -761,7 +766,7 @@ class TestQuestionsOfServers(AskingCase):
             "UPDATE woow_paas_platform_tool_call SET write_date = %s WHERE id = %s", [past, row.id]
         )
         self.env.invalidate_all()
-        row.sudo()._close_lost_direct_calls()
+        self._close_lost()
         self.assertEqual((self._rows().outcome, row.sudo().ask_state), ("cancelled", False))
 
 
@@ -835,7 +840,7 @@ class TestTasks(AskingCase):
             [fields.Datetime.now() - timedelta(minutes=20), self._rows().id],
         )
         self.env.invalidate_all()
-        self._rows().sudo()._close_lost_direct_calls()
+        self._close_lost()
         found = self._task()
         self.assertEqual((found["status"], found["error"]["data"]), ("failed", {"code": "unknown"}))
 
@@ -856,7 +861,7 @@ class TestTasks(AskingCase):
                 [minutes * 60, row.id],
             )
             self.env.invalidate_all()
-            row._close_lost_direct_calls()
+            self._close_lost()
             found = self._task()
             self.assertEqual(found["status"], status)
             changed = found["lastUpdatedAt"]
@@ -894,7 +899,7 @@ class TestTasks(AskingCase):
         )
         self.env.invalidate_all()
         self.assertEqual(self._task(), jsonrpc.INVALID_PARAMS)
-        self._rows().sudo()._close_lost_direct_calls()
+        self._close_lost()
         self.assertFalse(self._rows().sudo().task)
 
     def test_nobody_has_endless_tasks(self):
@@ -996,8 +1001,8 @@ class TestTasks(AskingCase):
             [self._rows().id],
         )
         self.env.invalidate_all()
-        row = self._rows().sudo()
-        row._close_lost_direct_calls()
+        self._close_lost()
+        row = self._rows()
         self.assertEqual(row.outcome, "unknown")
         self.assertGreater(row.write_date.isoformat(), "2026-01-02")
 

@@ -241,7 +241,7 @@ def listen(
 
 
 class _ToldTasks:
-    """What a client knows of the tasks of its subscription; results are not kept."""
+    """Tasks of a subscription, as its client knows them; results are not kept."""
 
     def __init__(self, dbname: str, read: Callable | None, subscription: Subscription) -> None:
         self._dbname = dbname
