@@ -49,8 +49,8 @@ class TestTemporary(TurnByHandCase):
         channels = self.env["discuss.channel"].with_user(self.member)._get_channels_as_member()
         return self.channel.id in channels.ids
 
-    def _cron(self):
-        with patch.object(self.env.registry["ir.cron"], "_commit_progress", lambda *_, **__: 1.0):
+    def _cron(self, commit=lambda *_, **__: 1.0):
+        with patch.object(self.env.registry["ir.cron"], "_commit_progress", commit):
             self.env["discuss.channel"]._cron_end_temporary()
         self.env.invalidate_all()
 
@@ -126,11 +126,8 @@ class TestTemporary(TurnByHandCase):
             told.append(left.get("remaining", -done))
             return 1.0
 
-        with (
-            patch.object(self.env.registry["ir.cron"], "_commit_progress", commit),
-            patch.object(discuss_channel, "TEMPORARY_BATCH", 2),
-        ):
-            self.env["discuss.channel"]._cron_end_temporary()
+        with patch.object(discuss_channel, "TEMPORARY_BATCH", 2):
+            self._cron(commit)
         self.assertEqual(told, [3, -1, -1])
 
     def test_kept_it_is_an_ordinary_one(self):

@@ -189,12 +189,13 @@ def test_an_action_that_was_killed_in_the_middle_is_not_run_again(new_odoo, scri
     assert rows.split() == ["unknown"], "an action may have sent something"
 
 
-HOT = """
-env['mail.mail'].create({'email_to': 'a@example.com', 'body_html': 'x'}).send() if record.comment else None
+RECIPIENT = "hot@example.com"
+HOT = f"""
+env['mail.mail'].create({{'email_to': '{RECIPIENT}', 'body_html': 'x'}}).send() if record.comment else None
 env.cr.execute('SELECT pg_sleep(0.5)')
 if record.function:
     raise UserError(record.function)
-record.write({'ref': str(int(record.ref or 0) + 1)})
+record.write({{'ref': str(int(record.ref or 0) + 1)}})
 """
 
 
@@ -243,7 +244,7 @@ class Locked:
 
 
 class MailServer:
-    """Counts who comes, and takes no mail."""
+    """Counts mails to `RECIPIENT`, and takes none; others may be sent by a cron."""
 
     def __init__(self):
         self.came = 0
@@ -255,8 +256,15 @@ class MailServer:
         with contextlib.suppress(OSError):
             while True:
                 line, _address = self._socket.accept()
-                self.came += 1
-                line.close()
+                with line, line.makefile("rwb", 0) as said:
+                    self._answer(said)
+
+    def _answer(self, said):
+        said.write(b"220 sink\r\n")
+        for words in said:
+            names_recipient = words.upper().startswith(b"RCPT")
+            self.came += names_recipient and RECIPIENT.encode() in words
+            said.write(b"550 no\r\n" if names_recipient else b"250 ok\r\n")
 
     def close(self):
         self._socket.close()
