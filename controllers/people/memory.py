@@ -32,8 +32,9 @@ class MemoryPortal(CustomerPortal):
         fact = request.env[MEMORY].browse(memory_id)._own_fact()
         if not fact:
             return request.redirect("/my/ai/memory?gone=1", code=303)
+        text = text if isinstance(text, str) else ""  # a form may send a file
         try:
-            fact._change(text if isinstance(text, str) else "")
+            fact._change(text)
         except BadInput as refusal:
             page = self._memory_page(problem=str(refusal), refused=memory_id, written=text)
             page.status_code = 422
