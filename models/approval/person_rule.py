@@ -87,13 +87,11 @@ class PersonRule(models.Model):
     @api.model
     def _rules_for(self, tools, user):
         # sudo: person_rule - rules that people do not see, read to decide
+        groups = user.sudo()._get_group_ids() if user else ()
         return self.sudo().search(
             Domain("server_id", "in", tools.server_id.ids)
             & Domain("tool_id", "in", [False, *tools.ids])
-            & (
-                Domain("user_ids", "in", user.ids)
-                | Domain("group_ids", "in", user.sudo().all_group_ids.ids)
-            ),
+            & (Domain("user_ids", "in", user.ids) | Domain("group_ids", "in", groups)),
             order="id",
         )
 

@@ -620,14 +620,15 @@ class ToolCall(models.Model):
         facts = source._policy_facts()
         return taint.source_of(hints.read(facts["annotations"]), facts["trust"], words)
 
-    def _taint_of_result(self, words):
+    def _taint_of_result(self, words, source=None):
         """Value of the column `taint`: nothing was read of a server that was not asked.
 
         :param words: the result as the model reads it
+        :param source: its source, where it is known already
         """
         if not (self.records or self.started_at):
             return False
-        source = self._source(words)
+        source = source or self._source(words)
         return source if taint.SOURCES[source] else False
 
     def _is_look_up(self):
@@ -1507,21 +1508,22 @@ class ToolCall(models.Model):
 
     # ------------------------------------------------------------ result
 
-    def _end_direct(self, result):
+    def _end_direct(self, result, source=None):
         """Record what became of a direct call, once.
 
-        :param result: `services.specs.CallResult`
+        :param result: as `source` see `_vals_of_result`
         """
-        self.filtered(lambda call: not call.outcome).write(self._vals_of_result(result))
+        self.filtered(lambda call: not call.outcome).write(self._vals_of_result(result, source))
 
     def _reader_language(self):
         return self.turn_id._language() if self.turn_id else self.env.lang
 
-    def _vals_of_result(self, result):
+    def _vals_of_result(self, result, source=None):
         """The columns of a call that is over. Of a result that its person has no room for, what the model reads is
         kept.
 
         :param result: `services.specs.CallResult`
+        :param source: see `_taint_of_result`
         """
         shown = sentences.shown(self._reader_language(), result.display)
         kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
@@ -1535,7 +1537,7 @@ class ToolCall(models.Model):
             "bytes": result.bytes,
             "kept_bytes": kept if kept > SMALL else 0,
             "truncated": result.truncated,
-            "taint": self._taint_of_result(result.text),
+            "taint": self._taint_of_result(result.text, source),
         }
         size = vals["kept_bytes"]
         if size and not self._make_room(size):

@@ -15,6 +15,7 @@ from typing import Any
 from odoo import fields
 
 from ...services import text
+from ...services.approval import hints, taint
 from ...services.errors import EngineError
 from ...services.records.errors import RecordError
 from ...services.sentence import _lt
@@ -114,8 +115,18 @@ def make(dbname, uid, directs):
     of_records = [direct for direct in directs if direct.call.tool.records]
     made = _call_servers(uid, [direct for direct in directs if direct not in of_records])
     made |= _read_all(dbname, uid, of_records)
-    close(dbname, {call_id: one.result for call_id, one in made.items()})
+    sources = {
+        direct.call.id: _source(direct.call, made[direct.call.id].result)
+        for direct in directs
+        if direct.call.server
+    }
+    close(dbname, {call_id: one.result for call_id, one in made.items()}, sources)
     return [made[direct.call.id] for direct in directs]
+
+
+def _source(call, result):
+    """Source of a server's result, as the server was trusted when it was asked."""
+    return taint.source_of(hints.read(call.tool.annotations), call.server.trust_level, result.text)
 
 
 def _call_servers(uid, directs):
@@ -187,15 +198,17 @@ def result_in(dbname, turn_id):
     return db.read_only(dbname, work)
 
 
-def close(dbname, results):
+def close(dbname, results, sources=None):
     """Keep what became of calls.
 
     :param results: ``{call id: CallResult}``
+    :param sources: ``{call id: source}`` of results of servers, where they are known already
     """
+    sources = sources or {}
 
     def keep(env):
         for row in env[CALL].search_fetch([("call_id", "in", list(results))]):
-            row._end_direct(results[row.call_id])
+            row._end_direct(results[row.call_id], sources.get(row.call_id))
 
     try:
         db.transaction(dbname, keep)
