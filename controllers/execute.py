@@ -136,6 +136,7 @@ class RequestedCall:
     """A call as it was requested.
 
     :ivar direct: the call to make, after `resolve`
+    :ivar assistants: that the caller may chat with, None where they are not known yet
     """
 
     def __init__(self, name, arguments, values=None):
@@ -143,6 +144,7 @@ class RequestedCall:
         self.name = name
         self.arguments = arguments
         self.values = values or {}
+        self.assistants = None
         self.tool = None
         self.direct = None
 
@@ -218,7 +220,7 @@ class RequestedCall:
     @functools.cached_property
     def decided(self):
         """`_direct_call_refusal` of the tool: the transaction sees the same facts to its end."""
-        return self.tool._direct_call_refusal(self.arguments)
+        return self.tool._direct_call_refusal(self.arguments, assistants=self.assistants)
 
     def wrong_arguments(self):
         """An error if the tool does not take the arguments; the audit row of the refusal is written."""

@@ -218,7 +218,7 @@ class _Host(ClientReads):
             elif is_own and (assistant := self._assistants.get(name)):
                 return self._asking(requested, assistant)
             else:
-                requested.tool = self._tool(name)
+                requested.tool, requested.assistants = self._tool(name), self._everywhere
                 if self._is_hidden(requested):
                     raise UnknownTool
                 requested.take(requested.tool, name)
@@ -383,10 +383,8 @@ class _Host(ClientReads):
 
     def _go_on(self, row, resume):
         """Begin the call of a task, or what is left of it, unless it may not be made any more."""
-        # Those that the user may call, of which a member may read none; a row, which has sudo, is the user's own.
-        aliases = self._aliases(row.tool_id.server_id)
-        tool = next((one.with_prefetch() for one in aliases if one == row.tool_id), None)
-        alias = aliases.get(tool, "")
+        tool = self.gateway._tools(row.tool_id)  # a row, which has sudo, is the user's own
+        alias = tool._aliases().get(tool, "")
         requested = RequestedCall(alias, row.arguments or {}, self._columns())
         try:
             check_mcp_is_on()
@@ -409,11 +407,12 @@ class _Host(ClientReads):
 
     def _server_key(self, tool):
         server = tool.server_id
-        return names.server_key(self._called.get(server) or server._unambiguous_names()[server])
+        name = server._names_of_system().get(server.id) or server._unambiguous_names()[server]
+        return names.server_key(name)
 
     @functools.cached_property
-    def _called(self):
-        return self.env["woow_paas_platform.mcp_server"]._unambiguous_names()
+    def _everywhere(self):
+        return self.env["ai.assistant"].sudo(False)._everywhere()
 
     def _here(self, rows):
         """The rows of this gateway: another one may show less."""
@@ -424,26 +423,15 @@ class _Host(ClientReads):
         return {"client_name": _client_name(), "gateway_id": self.gateway.id}
 
     def _tool(self, alias):
-        known = self.env[
-            "woow_paas_platform.mcp_server"
-        ].sudo()  # sudo: mcp_server - as those of `_called`
-        near = known.union(
-            *(one for one, name in self._called.items() if names.may_be_of(alias, name))
-        )
-        tool = next((one for one, name in self._aliases(near).items() if name == alias), None)
-        if not tool:
+        tool = self.env["woow_paas_platform.mcp_tool"]._with_alias(alias)
+        if not self.gateway._tools(tool, self._everywhere):
             raise UnknownTool
-        return tool.with_prefetch()  # of the others nothing more is read
+        return tool
 
     def _is_hidden(self, requested):
         """True for a tool that never runs: each call of it is denied, so it is looked up only where this one is."""
         is_denied = requested.decided and requested.decided[0] == DENIED
         return bool(is_denied and requested.tool._never_run_for_caller())
-
-    def _aliases(self, servers):
-        """``{tool: alias}`` of these servers, before those are left out that never run, which is looked up for the one
-        that is called."""
-        return self.gateway._tools(servers)._aliases(self._called)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import json
 from datetime import timedelta
 from unittest.mock import patch
 
-from odoo import fields
+from odoo import fields, sql_db
 from odoo.tests import BaseCase, tagged
 
 from ..controllers import execute
@@ -374,6 +374,56 @@ class TestGateway(GatewayCase):
                 _status, said = self._rpc(self.key, "tools/call", TAIPEI)
                 self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
                 savepoint.close(rollback=True)
+
+    def test_names_count_at_once(self):
+        self._served()
+        Server = self.env["woow_paas_platform.mcp_server"]
+        rain = {"name": "climate__rain", "arguments": {"city": "Taipei"}}
+        for change, name in (
+            (lambda: self.server.write({"name": "climate"}), "climate__forecast"),
+            (lambda: self.forecast.sudo().write({"name": "rain"}), "weather__rain"),
+            (lambda: self.forecast.sudo().unlink(), ""),
+            (self.server.unlink, ""),
+        ):
+            with self.subTest(name=name), self.env.cr.savepoint() as savepoint:
+                self.assertNotIn("error", self._rpc(self.key, "tools/call", TAIPEI)[1])
+                change()
+                self.env.flush_all()
+                _status, said = self._rpc(self.key, "tools/call", TAIPEI)
+                self.assertEqual(said["error"]["code"], jsonrpc.INVALID_PARAMS)
+                if name:
+                    self.assertNotIn(
+                        "error", self._rpc(self.key, "tools/call", rain | {"name": name})[1]
+                    )
+                savepoint.close(rollback=True)
+                self.env.registry.clear_cache()
+        climate = Server.create(
+            {
+                "name": "climate",
+                "url": "http://127.0.0.1:9/mcp",
+                "assistant_ids": self.assistant.ids,
+            }
+        )
+        self.env.flush_all()
+        self.assertIn("error", self._rpc(self.key, "tools/call", rain)[1])
+        values = {"server_id": climate.id, "name": "rain", "input_schema": SCHEMA}
+        self.env["woow_paas_platform.mcp_tool"].sudo().create(values)
+        self.env.flush_all()
+        self.assertNotIn("error", self._rpc(self.key, "tools/call", rain)[1])
+
+    def test_a_call_of_a_system_server_reads_little(self):
+        self._served()
+        self._result()
+        seen, execute = [], sql_db.Cursor.execute
+
+        def record(cursor, query, params=None, *args, **kwargs):
+            execute(cursor, query, params, *args, **kwargs)
+            seen.append(cursor._obj.query.decode())
+
+        with patch.object(sql_db.Cursor, "execute", record):
+            self._result()
+        reads = [one for one in seen if one.startswith("SELECT") and "FROM" in one]
+        self.assertLess(len(reads), 14, "\n".join(reads))
 
     def test_a_fault_is_a_result_that_a_model_can_read(self):
         self.server.url = "http://127.0.0.1:9/mcp"

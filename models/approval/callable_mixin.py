@@ -104,26 +104,28 @@ class CallableMixin(models.AbstractModel):
         """The assistants that the current user may chat with, whatever the chat is about."""
         return self.env["ai.assistant"].sudo(False).search(EVERYWHERE)
 
-    def _direct_call_decision(self, arguments, action=None):
+    def _direct_call_decision(self, arguments, action=None, assistants=None):
         """The decision on a call without a chat for the current user, see `_direct_call_refusal`."""
-        assistants = self._assistants_of_caller()
+        if assistants is None:
+            assistants = self._assistants_of_caller()
         if not action:  # which every assistant is offered in a chat about its record
             assistants = self._offered_by(assistants)
         return self._decision(arguments, assistants, self.env.user)
 
-    def _direct_call_refusal(self, arguments, action=None, *, is_confirmed=False):
+    def _direct_call_refusal(self, arguments, action=None, *, assistants=None, is_confirmed=False):
         """The reason that forbids a call without a chat for the current user.
 
         An action type is an administrator's word for a call that holds its fixed values. It answers the
         question that is asked only because nobody has decided about the tool, and no other.
 
         :param action: the `action_type` by which the caller may make this very call, if there is one
+        :param assistants: `_assistants_of_caller`, where they are known already
         :param is_confirmed: the person has this very call in front of them and wants it: what asks, asked them
         :return: code and sentence, None if the call may be made
         """
         if reason := self._switch_refusal():
             return DENIED, sentences.translated(self.env, reason)
-        decision = self._direct_call_decision(arguments, action)
+        decision = self._direct_call_decision(arguments, action, assistants)
         if decision.policy == "never":
             return DENIED, sentences.translated(self.env, BLOCKED[decision.reason])
         if decision.policy == "auto" or is_confirmed or (action and decision.reason == "unknown"):

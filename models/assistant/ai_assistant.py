@@ -656,7 +656,7 @@ class AiAssistant(models.Model):
     @api.model
     def _everywhere(self):
         """The assistants that the user may chat with whatever the chat is about."""
-        return self.search(EVERYWHERE)
+        return self.search_fetch(EVERYWHERE, ["approval_mode"])  # which decisions read
 
     def _alternatives(self):
         """The assistants that may answer a question to this one instead of it, as far as the user may chat with them.
@@ -1053,25 +1053,27 @@ class AiAssistant(models.Model):
         return self._usable_tools(self._system_servers())
 
     @api.model
-    def _tools_of_caller(self, among=None):
+    def _tools_of_caller(self, among=None, assistants=None):
         """All tools that the current user could be offered in some chat now, whatever it is about.
 
-        :param among: servers whose tools alone are looked at, None for all
+        :param among: tools with sudo that alone are looked at, None for all
+        :param assistants: `_everywhere`, where they are known already
         """
-        servers = self.env["woow_paas_platform.mcp_server"]._of_person_anywhere(self.env.user)
-        # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
-        assistants = self._everywhere().sudo()
-        known = servers | assistants.mcp_server_ids
-        known.mapped("active")  # read at once
-        if among is not None:
-            servers, known = servers & among, known & among
-            # One of them is called: the definitions of all may be long.
-            known.tool_ids.fetch(["active", "available", "review_state", "server_id"])
-        known.tool_ids.mapped("is_usable")  # read at once for all assistants
-        tools = servers.tool_ids.filtered("is_usable")
-        for assistant in assistants:
-            tools |= assistant._usable_tools(assistant._system_servers(known.ids) & known)
-        return tools
+        Server = self.env["woow_paas_platform.mcp_server"]
+        if assistants is None:
+            assistants = self._everywhere()
+        if among is None:
+            servers = Server._of_person_anywhere(self.env.user)
+            # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
+            servers |= assistants.sudo().mcp_server_ids
+            servers.mapped("active")  # read at once
+            among = servers.tool_ids
+        usable = among.filtered("is_usable")
+        of_users = usable.filtered(lambda tool: tool.server_id.scope == "user")
+        own = of_users and Server._of_person_anywhere(self.env.user)
+        return of_users.filtered(lambda tool: tool.server_id in own) | (usable - of_users).filtered(
+            lambda tool: tool._offered_by(assistants)
+        )
 
     @api.model
     def _tools_of_client(self):

@@ -220,12 +220,12 @@ class Gateway(models.Model):
     # ------------------------------------------------------------ what it shows
     # Each is what the user may use in some chat, and of that what the gateway names. Lists and calls ask the same.
 
-    def _tools(self, among=None):
+    def _tools(self, among=None, assistants=None):
         """Tools that the current user may call here, also those that never run; see `_listed_tools`.
 
-        :param among: servers whose tools alone are looked at, None for all
+        :param among: as `assistants` see `AiAssistant._tools_of_caller`
         """
-        return self._shown_tools(self._assistant()._tools_of_caller(among))
+        return self._shown_tools(self._assistant()._tools_of_caller(among, assistants))
 
     def _listed_tools(self):
         return self._shown_tools(self._assistant()._tools_of_client())

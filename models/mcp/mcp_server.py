@@ -6,6 +6,7 @@ from urllib.parse import unquote, urlsplit
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
+from odoo.tools import ormcache
 
 from ...services import const
 from ...services.catalog import mcp_json
@@ -289,6 +290,7 @@ class McpServer(models.Model):
         for vals in vals_list:
             self._check_owner(vals)
         servers = super().create(vals_list)
+        servers._forget_names()
         servers.filtered(lambda server: not server.active)._reset_state()
         servers.filtered("active")._sync_after_commit()
         servers._keep_version()
@@ -297,7 +299,12 @@ class McpServer(models.Model):
     def write(self, vals):
         self._check_write(vals)
         self._lock()
+        is_renamed = vals.keys() & {"name", "scope"}
+        if is_renamed:
+            self._forget_names()
         result = super().write(vals)
+        if is_renamed:
+            self._forget_names()
         self._after_write(vals)
         return result
 
@@ -346,6 +353,7 @@ class McpServer(models.Model):
         self._check_delete()
         self._end_sign_ins()
         self._end_sessions()
+        self._forget_names()
         return super().unlink()
 
     def _lock(self):
@@ -512,9 +520,23 @@ class McpServer(models.Model):
     def _unambiguous_names(self):
         """``{server: name}``, as programs and models call these servers and all others that the current user could be
         told of, whatever is switched on and whatever it is asked for: see `names.server_names`."""
-        known = self._known_to_caller()
-        called = names.server_names((one.id, one.name, one._whose()) for one in known)
-        return {server: called[server.id] for server in known}
+        return self._known_to_caller()._server_names()
+
+    @api.model
+    @ormcache()
+    def _names_of_system(self):
+        """``{id: name}``: the part of `_unambiguous_names` that holds for everybody, as no other server changes it."""
+        called = self._with_names(Domain("scope", "=", "system"))._server_names()
+        return {server.id: name for server, name in called.items()}
+
+    def _forget_names(self):
+        """Let all processes read the names of system servers and of their tools anew."""
+        if any(server.scope == "system" for server in self):
+            self.env.registry.clear_cache()
+
+    def _server_names(self):
+        called = names.server_names((one.id, one.name, one._whose()) for one in self)
+        return {server: called[server.id] for server in self}
 
     def _known_to_caller(self):
         """Add to these all system servers, the user's own, and those of all services that the user can see."""
@@ -525,10 +547,13 @@ class McpServer(models.Model):
             | Domain("owner_user_id", "=", self.env.uid)
             | Domain("cloud_service_id", "in", services.ids)
         )
+        return self.sudo() | self._with_names(known)
+
+    def _with_names(self, domain):
         # sudo: mcp_server - names and whose they are, for the user to tell servers apart
         Server = self.sudo().with_context(active_test=False)
         read = ["name", "scope", "owner_user_id", "cloud_service_id"]
-        return self.sudo() | Server.search_fetch(known, read, order="id")
+        return self.sudo().browse(Server.search_fetch(domain, read, order="id").ids)
 
     def _whose(self):
         """:return: `names.SYSTEM`, `names.OWN` or `names.OTHERS`, as the current user sees it"""

@@ -5,6 +5,7 @@ from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
+from odoo.tools import ormcache
 from odoo.tools.sql import column_exists
 
 from ...services import text
@@ -245,6 +246,16 @@ class McpTool(models.Model):
                     )
                 )
 
+    @api.model_create_multi
+    def create(self, vals_list):
+        tools = super().create(vals_list)
+        tools.server_id._forget_names()
+        return tools
+
+    def unlink(self):
+        self.server_id._forget_names()
+        return super().unlink()
+
     def write(self, vals):
         if not self.env.su and vals.keys() - {"active", "approval_policy", "is_exempt"}:
             raise AccessError(
@@ -258,6 +269,8 @@ class McpTool(models.Model):
             )
         self._check_lock(vals)
         changed = self._changed_settings(vals)
+        if "name" in vals and any(tool.name != vals["name"] for tool in self):
+            self.server_id._forget_names()
         result = super().write(vals)
         for tool, decision in changed:
             tool._audit(decision)
@@ -328,7 +341,35 @@ class McpTool(models.Model):
             return {}
         if not all(server in called for server in self.server_id):
             called = self.server_id._unambiguous_names()
-        own = {called[server] for server in self.server_id}
+        found = self._aliases_of(self.server_id, called)
+        return {tool: alias for tool, alias in found.items() if tool in self}
+
+    @api.model
+    def _with_alias(self, alias):
+        """The tool that models call so; whether it is offered to anybody is up to the caller.
+
+        :return: with sudo
+        """
+        # sudo: mcp_tool - found by its name, what is not offered is not shown
+        if number := self._aliases_of_system().get(alias):
+            return self.sudo().browse(number)
+        called = self.env["woow_paas_platform.mcp_server"]._unambiguous_names()
+        near = [server for server, name in called.items() if names.may_be_of(alias, name)]
+        found = self._aliases_of(near, called)
+        return self.sudo().browse([tool.id for tool, one in found.items() if one == alias])
+
+    @api.model
+    @ormcache()
+    def _aliases_of_system(self):
+        """``{alias: id}`` of all tools of system servers, of whose names those of others change none."""
+        Server = self.env["woow_paas_platform.mcp_server"].sudo()
+        called = {Server.browse(key): name for key, name in Server._names_of_system().items()}
+        return {alias: tool.id for tool, alias in self._aliases_of(list(called), called).items()}
+
+    @api.model
+    def _aliases_of(self, servers, called):
+        """``{tool: alias}`` of all tools of these servers, and of those of others that could have the same."""
+        own = {called[server] for server in servers}
         near = [
             server.id
             for server, name in called.items()
@@ -349,7 +390,7 @@ class McpTool(models.Model):
             taken |= {alias.lower() for alias in aliases}
             if whose == names.SYSTEM:
                 taken |= {tool.name.lower() for tool in some}
-        return {tool: alias for tool, alias in found.items() if tool in self}
+        return found
 
     def _called(self, name):
         """Find what a program means by this name: ``server.tool``, the one that models see, or the tool's own.
@@ -605,8 +646,7 @@ class McpTool(models.Model):
         tool = self.sudo()
         if tool.server_id.scope == "user":
             return assistants
-        offering = tool.server_id.assistant_ids - tool.disabled_assistant_ids
-        return assistants.filtered(lambda one: one in offering)
+        return assistants & (tool.server_id.assistant_ids - tool.disabled_assistant_ids)
 
     # ------------------------------------------------------------ definitions, as a sync finds them
 
