@@ -311,6 +311,7 @@ class OauthGrant(models.Model):
             ],
             ["user_id", "company_id", "client_id", "scope"],
         )
+        grant.client_id.fetch(["name"])
         return grant if grant._is_open() else self.browse()
 
     @api.model
