@@ -121,7 +121,9 @@ def main(arguments: list[str]) -> int:
         with testbed.running_postgres(template):
             testbed.prepare_template(template, fresh=False)
             source = testbed.with_demo_servers(template, facts)
-            odoo = testbed.OdooServer(source, "bench_gateway", workers=2, environment=facts)
+            odoo = testbed.OdooServer(
+                source, "bench_gateway", workers=2, environment=facts, options={"dbfilter": ""}
+            )
             try:
                 odoo.start()
                 return len(run({"gateway": lambda: report(odoo, everything.url, count)}))

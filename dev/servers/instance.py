@@ -85,6 +85,7 @@ class Instance:
             "data_dir": str(self.data_dir),
             **self._connection(),
             "db_name": self.database,
+            "dbfilter": f"^{self.database}$",
             "list_db": "False",
             "admin_passwd": self.secret("admin_passwd"),
             "http_interface": "127.0.0.1",
