@@ -407,7 +407,8 @@ class _Host(ClientReads):
 
     def _server_key(self, tool):
         server = tool.server_id
-        name = server._names_of_system().get(server.id) or server._unambiguous_names()[server]
+        _aliases, known = tool._system_names()
+        name = known.get(server.id) or server._unambiguous_names()[server]
         return names.server_key(name)
 
     @functools.cached_property

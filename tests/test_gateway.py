@@ -411,6 +411,20 @@ class TestGateway(GatewayCase):
         self.env.flush_all()
         self.assertNotIn("error", self._rpc(self.key, "tools/call", rain)[1])
 
+    def test_names_that_a_thread_has_kept_too_long_lead_nowhere_else(self):
+        self._served()
+        gone, other = (2**31 - 1, "forecast", "weather"), (self.alerts.id, "forecast", "weather")
+        for kept in (gone, other):
+            names = {TAIPEI["name"]: kept}, {}
+            with (
+                self.subTest(kept=kept),
+                patch.object(
+                    type(self.forecast), "_system_names", lambda _tools, names=names: names
+                ),
+            ):
+                self.assertEqual(self._result()["content"][0]["text"], "Sunny in Taipei.")
+        self.assertEqual(self._rows().tool_id, self.forecast)
+
     def test_a_call_of_a_system_server_reads_little(self):
         self._served()
         self._result()

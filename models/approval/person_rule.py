@@ -87,7 +87,7 @@ class PersonRule(models.Model):
     @api.model
     def _rules_for(self, tools, user):
         # sudo: person_rule - rules that people do not see, read to decide
-        groups = user.sudo()._get_group_ids() if user else ()
+        groups = user.sudo().all_group_ids.ids  # Odoo's cache of them misses a new group with users
         return self.sudo().search(
             Domain("server_id", "in", tools.server_id.ids)
             & Domain("tool_id", "in", [False, *tools.ids])

@@ -1,3 +1,4 @@
+import contextlib
 import uuid
 from collections import Counter
 from dataclasses import replace
@@ -6,7 +7,6 @@ from urllib.parse import unquote, urlsplit
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.fields import Domain
-from odoo.tools import ormcache
 
 from ...services import const
 from ...services.catalog import mcp_json
@@ -290,7 +290,8 @@ class McpServer(models.Model):
         for vals in vals_list:
             self._check_owner(vals)
         servers = super().create(vals_list)
-        servers._forget_names()
+        if servers._has_system():  # its name may be that of another
+            self.env.registry.clear_cache()
         servers.filtered(lambda server: not server.active)._reset_state()
         servers.filtered("active")._sync_after_commit()
         servers._keep_version()
@@ -299,12 +300,8 @@ class McpServer(models.Model):
     def write(self, vals):
         self._check_write(vals)
         self._lock()
-        is_renamed = vals.keys() & {"name", "scope"}
-        if is_renamed:
-            self._forget_names()
-        result = super().write(vals)
-        if is_renamed:
-            self._forget_names()
+        with self._renaming() if vals.keys() & {"name", "scope"} else contextlib.nullcontext():
+            result = super().write(vals)
         self._after_write(vals)
         return result
 
@@ -353,8 +350,8 @@ class McpServer(models.Model):
         self._check_delete()
         self._end_sign_ins()
         self._end_sessions()
-        self._forget_names()
-        return super().unlink()
+        with self._renaming():
+            return super().unlink()
 
     def _lock(self):
         """Lock rows; a request that meets a background write is retried without an error in Odoo's log."""
@@ -523,16 +520,21 @@ class McpServer(models.Model):
         return self._known_to_caller()._server_names()
 
     @api.model
-    @ormcache()
     def _names_of_system(self):
-        """``{id: name}``: the part of `_unambiguous_names` that holds for everybody, as no other server changes it."""
-        called = self._with_names(Domain("scope", "=", "system"))._server_names()
-        return {server.id: name for server, name in called.items()}
+        """The part of `_unambiguous_names` that holds for everybody, as no other server changes it."""
+        return self._with_names(Domain("scope", "=", "system"))._server_names()
 
-    def _forget_names(self):
-        """Let all processes read the names of system servers and of their tools anew."""
-        if any(server.scope == "system" for server in self):
+    @contextlib.contextmanager
+    def _renaming(self):
+        """Around a change of their names or of their tools': all processes read those of the system anew."""
+        was_system = self._has_system()
+        yield
+        if was_system or self.exists()._has_system():
             self.env.registry.clear_cache()
+
+    def _has_system(self):
+        # sudo: mcp_server - whose they are, not shown
+        return any(server.scope == "system" for server in self.sudo())
 
     def _server_names(self):
         called = names.server_names((one.id, one.name, one._whose()) for one in self)

@@ -1,9 +1,10 @@
+import contextlib
 import hashlib
 import json
 
 from markupsafe import Markup
 from odoo import api, fields, models
-from odoo.exceptions import AccessError, UserError, ValidationError
+from odoo.exceptions import AccessError, MissingError, UserError, ValidationError
 from odoo.fields import Domain
 from odoo.tools import ormcache
 from odoo.tools.sql import column_exists
@@ -249,12 +250,13 @@ class McpTool(models.Model):
     @api.model_create_multi
     def create(self, vals_list):
         tools = super().create(vals_list)
-        tools.server_id._forget_names()
+        if tools.server_id._has_system():
+            self.env.registry.clear_cache()
         return tools
 
     def unlink(self):
-        self.server_id._forget_names()
-        return super().unlink()
+        with self.server_id._renaming():
+            return super().unlink()
 
     def write(self, vals):
         if not self.env.su and vals.keys() - {"active", "approval_policy", "is_exempt"}:
@@ -269,9 +271,9 @@ class McpTool(models.Model):
             )
         self._check_lock(vals)
         changed = self._changed_settings(vals)
-        if "name" in vals and any(tool.name != vals["name"] for tool in self):
-            self.server_id._forget_names()
-        result = super().write(vals)
+        is_renamed = "name" in vals and any(tool.name != vals["name"] for tool in self)
+        with self.server_id._renaming() if is_renamed else contextlib.nullcontext():
+            result = super().write(vals)
         for tool, decision in changed:
             tool._audit(decision)
         self._lock_for_owners(vals)
@@ -350,21 +352,40 @@ class McpTool(models.Model):
 
         :return: with sudo
         """
-        # sudo: mcp_tool - found by its name, what is not offered is not shown
-        if number := self._aliases_of_system().get(alias):
-            return self.sudo().browse(number)
+        if tool := self._system_tool(alias):
+            return tool
         called = self.env["woow_paas_platform.mcp_server"]._unambiguous_names()
         near = [server for server, name in called.items() if names.may_be_of(alias, name)]
         found = self._aliases_of(near, called)
+        # sudo: mcp_tool - found by its name, what is not offered is not shown
         return self.sudo().browse([tool.id for tool, one in found.items() if one == alias])
 
     @api.model
+    def _system_tool(self, alias):
+        """The tool of a system server that models call so, with sudo; empty where `_with_alias` has to look."""
+        tool_id, *kept = self._system_names()[0].get(alias) or (False,)
+        # sudo: mcp_tool - see `_with_alias`
+        tool = self.sudo().browse(tool_id)
+        try:  # another thread may have kept what was so before a change
+            server = tool.server_id
+            is_so = server.scope == "system" and kept == [tool.name, server.name]
+        except MissingError:
+            is_so = False
+        return tool if is_so else tool.browse()
+
+    @api.model
     @ormcache()
-    def _aliases_of_system(self):
-        """``{alias: id}`` of all tools of system servers, of whose names those of others change none."""
-        Server = self.env["woow_paas_platform.mcp_server"].sudo()
-        called = {Server.browse(key): name for key, name in Server._names_of_system().items()}
-        return {alias: tool.id for tool, alias in self._aliases_of(list(called), called).items()}
+    def _system_names(self):
+        """Aliases of the tools of system servers, and names of these, of which those of others change none.
+
+        :return: ``{alias: (tool's id, its name, its server's)}``, ``{server's id: `McpServer._unambiguous_names`}``
+        """
+        called = self.env["woow_paas_platform.mcp_server"]._names_of_system()
+        aliases = self._aliases_of(list(called), called)
+        return (
+            {alias: (tool.id, tool.name, tool.server_id.name) for tool, alias in aliases.items()},
+            {server.id: name for server, name in called.items()},
+        )
 
     @api.model
     def _aliases_of(self, servers, called):
