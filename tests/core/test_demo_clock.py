@@ -94,6 +94,9 @@ async def test_cities_that_cldr_names_are_found_in_three_languages(call):
         ("法国，里昂。", "Europe/Paris", "Lyon, France"),
         ("臺北市", "Asia/Taipei", "Taipei, Taiwan"),
         ("東京時間", "Asia/Tokyo", "Tokyo, Japan"),
+        ("杜哈那邊", "Asia/Qatar", "Doha, Qatar"),
+        ("巴塞罗那那边现在", "Europe/Madrid", "Barcelona, Spain"),
+        ("Oslo right now", "Europe/Oslo", "Oslo, Norway"),
         # countries whose people have one time
         ("Kenya", "Africa/Nairobi", "Kenya"),
         ("埃及", "Africa/Cairo", "Egypt"),

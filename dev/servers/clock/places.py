@@ -23,8 +23,11 @@ from rapidfuzz import fuzz, process
 
 LANGUAGES = ("en", "zh_Hant", "zh_Hans")
 MORE_NAMES = Path(__file__).with_name("more_names.tsv")
-# What may follow a name: the kind of place, or that its time is meant.
-ENDINGS = ("localtime", "time", "city", "时间", "当地", "市")
+# What may follow a name, as `_fold` writes it: the kind of place, or that its time is meant.
+ENDINGS = (
+    *("localtime", "time", "city", "rightnow", "now"),
+    *("时间", "现在", "目前", "当地", "本地", "那边", "那里", "这边", "那", "的", "市"),
+)
 MOSTLY = 0.9  # part of a country's people whose time is the country's
 NEAREST = 3  # names that are told of an unknown one
 NEAR = 60  # of 100, as rapidfuzz compares
@@ -106,13 +109,11 @@ class Atlas:
     def find(self, said: str) -> Place:
         if zone := self.zones.get(said.strip().lower().replace(" ", "_")):
             return Place(zone, "", zone)
-        key = _fold(said.rpartition("/")[2])  # Europe/Lyon is no zone, Lyon a city
+        key = rest = _fold(said.rpartition("/")[2])  # Europe/Lyon is no zone, Lyon a city
         found = self._named(key) or self._with_country(key)
-        for ending in ENDINGS:
-            if found:
-                break
-            if key.endswith(ending):
-                found = self._named(key.removesuffix(ending))
+        while not found and (ending := next(filter(rest.endswith, ENDINGS), "")):
+            rest = rest.removesuffix(ending)
+            found = self._named(rest) or self._with_country(rest)
         if not found:
             raise UnknownPlace(self._unknown(said, key))
         return found
