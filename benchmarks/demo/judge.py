@@ -10,8 +10,9 @@ from dev.demo.languages import SIMPLIFIED, TRADITIONAL
 from services.grounding.values import MONTHS
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-# characters that only one of the two scripts has
-ONLY = {"zh_TW": set(TRADITIONAL.only), "zh_CN": set(SIMPLIFIED.only)}
+_STANDARD = {"zh_TW": "cp950", "zh_CN": "gb2312"}  # of the characters of a script
+# characters that only one of the two scripts has, though a standard may have them for another word
+_ONLY = {"zh_TW": set(TRADITIONAL.only), "zh_CN": set(SIMPLIFIED.only)}
 _TIME = re.compile(
     r"(?P<before>上午|下午|晚上|早上|凌晨|中午|傍晚|清晨)?\s*(?<![\d:.+-])(?P<hour>\d{1,2})"
     r"(?:[:：](?P<minute>\d{2})(?:[:：]\d{2})?|\s*[點点](?:鐘|钟)?\s*(?:(?P<spoken>\d{1,2})\s*分)?(?P<half>半)?|(?=\s*[ap]\.?\s?m\b))"
@@ -147,12 +148,30 @@ def _minutes(moment: datetime) -> int:
     return moment.hour * 60 + moment.minute
 
 
+def _foreign(language: str, answer: str) -> set[str]:
+    """Characters that only the other script of Chinese has.
+
+    >>> _foreign("zh_CN", "維也纳 04:25"), _foreign("zh_TW", "我了解，皇后在公里外的台北")
+    ({'維'}, set())
+    """
+    other = "zh_CN" if language == "zh_TW" else "zh_TW"
+    found = {one for one in _CHINESE.findall(answer) if not _is_in(_STANDARD[language], one)}
+    return found | (_ONLY[other] - _ONLY[language]) & set(answer)
+
+
+def _is_in(standard: str, one: str) -> bool:
+    try:
+        one.encode(standard)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _script_problem(language: str, answer: str) -> str:
     if language == "en":
         return "is not in English" if len(_CHINESE.findall(answer)) > len(answer) / 4 else ""
-    other = "zh_CN" if language == "zh_TW" else "zh_TW"
-    foreign = (ONLY[other] - ONLY[language]) & set(answer)
-    if foreign:
+    if foreign := _foreign(language, answer):
+        other = "zh_CN" if language == "zh_TW" else "zh_TW"
         return f"is written in {other}: {''.join(sorted(foreign))}"
     words = re.findall(r"[A-Za-z]{2,}", answer)
     if len(words) > 8 and len(_CHINESE.findall(answer)) < len(words):
