@@ -161,7 +161,11 @@ class _Cleaner:
                 self._spend({}, _KEYWORD)
                 cleaned = [self._outline(branch, depth - 1, trail) for branch in branches]
                 out.setdefault("anyOf", []).extend(cleaned)
+        was_known = out is self._objects[0] or "object" in _list_or_one(out.get("type"))
         _typed(out)
+        if not was_known and "object" in _list_or_one(out.get("type")):
+            self._objects.append(out)
+            self._spend({}, _OPEN)
 
     def _spend(self, written: Any, more: int = 0) -> None:
         self._left -= _size(written) + more

@@ -2,7 +2,7 @@ import json
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -373,6 +373,7 @@ any_schema = st.recursive(leaves, _schemas, max_leaves=12)
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(any_schema)
+@example({"properties": {"a": {"properties": {"a": False}}}})
 def test_any_schema_gives_a_valid_one_or_the_typed_error(schema):
     try:
         cleaned = clean(schema)
