@@ -94,7 +94,7 @@ class TestToolTrial(AiHttpCase):
         page = {"headers": {"X-Woow-Language": "zh_TW"}}
         self._sign_in(self.admin)
         told = self._try(self.forecast, {"city": 5}, **page)[1]
-        self.assertRegex(told["error"]["message"], "^引數")
+        self.assertRegex(told["error"]["message"], "^參數")
         executed = [Executed(result=failure("cancelled", STOPPED))]
         self.patch(direct_call, "make", lambda *_: executed)
         told = self._try(self.forecast, **page)[1]
