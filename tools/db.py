@@ -102,12 +102,7 @@ def line_to(dbname: str) -> dict:
 
 
 def transaction(
-    dbname: str,
-    work: Callable[[Any], T],
-    alone: str = "",
-    tries: int | None = None,
-    *,
-    looks: bool = True,
+    dbname: str, work: Callable[[Any], T], alone: str = "", tries: int | None = None
 ) -> T:
     """Run ``work(env)`` as superuser and commit; concurrency failures repeat it within milliseconds.
 
@@ -116,7 +111,6 @@ def transaction(
 
     :param alone: a table; of all transactions that name it one runs at a time, and sees what the one before has done.
         Who reads or writes it otherwise waits for none of them
-    :param looks: for what other processes have changed in the registry and its caches; False ends a request that did
     :raises DatabaseGone: no connection; as a `Refused`: it failed so many times
     :raises StoreGone: the database or this addon in it exist no more
     """
@@ -129,8 +123,7 @@ def transaction(
                 cr.execute(
                     SQL("LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE", SQL.identifier(alone))
                 )
-            if looks:
-                registry = _current(registry, cr)
+            registry = _current(registry, cr)
             env = api.Environment(cr, SUPERUSER_ID, SEND_LATER)
             result = work(env)
             env.flush_all()

@@ -29,14 +29,8 @@ from .slots import at_most
 _logger = logging.getLogger(__name__)
 
 CALL = "woow_paas_platform.tool_call"
-ENDED_WITH = [
-    "call_id",
-    "outcome",
-    "records",
-    "started_at",
-    "turn_id",
-    "user_id",
-]  # read at its end
+# Columns that are read at a call's end.
+AT_END = ["call_id", "outcome", "records", "started_at", "turn_id", "user_id"]
 NO_RESULT = _lt("This call was not made.")
 NO_TIME = _lt("There was no time left for this call beside the others. Make it again on its own.")
 
@@ -215,11 +209,11 @@ def close(dbname, results, sources=None):
     sources = sources or {}
 
     def keep(env):
-        for row in env[CALL].search_fetch([("call_id", "in", list(results))], ENDED_WITH):
+        for row in env[CALL].search_fetch([("call_id", "in", list(results))], AT_END):
             row._end_direct(results[row.call_id], sources.get(row.call_id))
 
     try:
-        db.transaction(dbname, keep, looks=False)
+        db.transaction(dbname, keep)
     except db.DatabaseGone as error:
         # Who asked gets the results all the same; those of which nothing can be kept the cron calls unknown.
         _logger.info("The results of %s are kept later: %s", ", ".join(results), error)
