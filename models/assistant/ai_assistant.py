@@ -1059,18 +1059,19 @@ class AiAssistant(models.Model):
         :param among: tools with sudo that alone are looked at, None for all
         :param assistants: `_everywhere`, where they are known already
         """
-        Server = self.env["woow_paas_platform.mcp_server"]
+        Server, own = self.env["woow_paas_platform.mcp_server"], None
         if assistants is None:
             assistants = self._everywhere()
         if among is None:
-            servers = Server._of_person_anywhere(self.env.user)
+            own = Server._of_person_anywhere(self.env.user)
             # sudo: ai.assistant - the caller may chat with them; which tools they have is read, not shown
-            servers |= assistants.sudo().mcp_server_ids
+            servers = own | assistants.sudo().mcp_server_ids
             servers.mapped("active")  # read at once
             among = servers.tool_ids
         usable = among.filtered("is_usable")
         of_users = usable.filtered(lambda tool: tool.server_id.scope == "user")
-        own = of_users and Server._of_person_anywhere(self.env.user)
+        if of_users and own is None:
+            own = Server._of_person_anywhere(self.env.user)
         return of_users.filtered(lambda tool: tool.server_id in own) | (usable - of_users).filtered(
             lambda tool: tool._offered_by(assistants)
         )
