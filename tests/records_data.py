@@ -59,20 +59,20 @@ class RecordsCase(AiCase):
         self.store.save_step(claim, progress, [call], [])
         return call, self.store.begin_call(claim, call) if begins else None
 
-    def _read(self, person, name, **arguments):
+    def _read(self, person, tool, /, **arguments):
         """:return: what the model reads, and what people are shown"""
-        call, verdict = self._begin(person, name, arguments)
+        call, verdict = self._begin(person, tool, arguments)
         if verdict.kind != "run":
             raise RecordError(verdict.reason, outcome="denied")
         result = self.store.read_records(self.claims[person], call.id)
         json.dumps(result.display)
         return result.text, result.display["records"]
 
-    def _refused(self, person, name, **arguments):
+    def _refused(self, person, tool, /, **arguments):
         """:return: the sentence with which a call is refused"""
-        return self._error(self._read, person, name, **arguments)
+        return self._error(self._read, person, tool, **arguments)
 
-    def _error(self, method, *args, of=RecordError, **kwargs):
+    def _error(self, method, /, *args, of=RecordError, **kwargs):
         """Odoo's `assertRaises` would take back the turn, too."""
         try:
             method(*args, **kwargs)

@@ -199,6 +199,91 @@ class TestRecordsRead(PartnersCase):
         )
         self.assertNotIn("Hidden", said)
 
+    def test_records_are_read_by_their_names(self):
+        self.child_of_secret.unlink()  # whose name begins with the secret one
+
+        def read(*ids):
+            given = {"model": "res.partner", "fields": ["city"], "ids": list(ids)}
+            _said, data = self._read(self.internal, "read_records", **given)
+            return [row["id"] for row in data["rows"]]
+
+        self.assertEqual(read("azurite interior"), [self.azure.id])
+        self.assertEqual(read("Azurite Int"), [self.azure.id, self.child.id])
+        both = [str(self.gemini.id), f"Azurite Interior ({self.azure.id})"]
+        self.assertEqual(read(*both), [self.gemini.id, self.azure.id])
+        self.assertIn("Azurite Interior", self._error(read, "Azurite Interier"))
+        of_nobody, of_secret = (self._error(read, one) for one in ("Nothing", "Secret Partner"))
+        self.assertEqual(of_nobody, of_secret.replace("Secret Partner", "Nothing"))
+        for wrong in (True, 0, -1, "", " ", "9" * 30, None, {}, [1]):
+            with self.subTest(wrong):
+                self._error(read, wrong)
+
+    def test_a_search_by_name_finds_what_is_called_so_or_holds_it(self):
+        self.child_of_secret.unlink()  # which has the same city
+
+        def search(name, **more):
+            return self._read(
+                self.internal, "search_records", model="res.partner", name=name, **more
+            )
+
+        said, data = search("azurite interior")
+        self.assertEqual([row["id"] for row in data["rows"]], [self.azure.id])
+        self.assertNotIn("No record", said)
+        said, data = search("azurite@example")
+        self.assertEqual([row["id"] for row in data["rows"]], [self.azure.id])
+        said, data = search("Fairfield", fields=["ref"])
+        self.assertIn(self.gemini.id, [row["id"] for row in data["rows"]])
+        self.assertIn("No record has the name “Fairfield”; these hold it in ", said)
+        for hidden in ("Secret Partner", "Hidden City"):
+            said, data = search(hidden)
+            self.assertEqual((said, data["rows"]), ("No records of res.partner match.", []))
+        self.azure.active = False
+        self.assertFalse(search("azurite interior")[1]["rows"])
+
+    def test_a_name_of_another_model_is_told(self):
+        said, _data = self._read(
+            self.internal, "search_records", model="res.country", name="Azurite Interior"
+        )
+        self.assertIn("One of res.partner has this name.", said)
+        filters = [{"field": "name", "value": "Azurite Interior"}]
+        said, _data = self._read(
+            self.internal, "search_records", model="res.country", filters=filters
+        )
+        self.assertIn("One of res.partner has this name.", said)
+        given = {"model": "res.country", "ids": [f"Azurite Interior ({self.azure.id})"]}
+        said = self._refused(self.internal, "read_records", **given)
+        self.assertIn("One of res.partner has this name.", said)
+        given["ids"] = ["Secret Partner"]
+        said = self._refused(self.internal, "read_records", **given)
+        self.assertNotIn("has this name", said)
+
+    def test_a_records_own_name_compared_with_a_relation_is_told(self):
+        filters = [{"field": "country_id", "value": "Azurite Interior"}]
+        given = {"model": "res.partner", "filters": filters}
+        said = self._refused(self.internal, "search_records", **given)
+        self.assertIn('use {"field": "name", "operator": "=", ', said)
+
+    def test_groups_begin_with_the_largest_and_dates_follow_each_other(self):
+        def groups(group_by, **more):
+            given = {"model": "res.partner", "domain": self.mine, "group_by": [group_by]}
+            said, data = self._read(self.internal, "aggregate_records", **given, **more)
+            return said, [one["__count"] for one in data["groups"]]
+
+        self.gemini.city = "Fremont"
+        self.child.city = "Aachen"
+        self.env.flush_all()
+        self.assertEqual(groups("city")[1], [2, 1])
+        self.assertEqual(groups("parent_id.name", order="desc")[1], [2, 1])
+        self.assertEqual(groups("city", order="count")[1], [1, 2])
+        said, _counts = groups("create_date:day")
+        self.assertNotIn("Of all", said)
+
+    def test_a_choice_is_told_with_its_key(self):
+        given = {"model": "res.partner", "ids": [self.azure.id], "fields": ["type"]}
+        said, _data = self._read(self.internal, "read_records", **given)
+        label = dict(self.azure._fields["type"]._description_selection(self.env))["contact"]
+        self.assertIn(f"type: {label}", said)
+
     def test_a_limit_of_zero_is_none(self):
         """Small models fill in every argument, with nothing."""
         given = {

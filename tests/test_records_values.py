@@ -191,6 +191,19 @@ class TestRecordsValues(WritesCase):
         self.assertIn("not by both", self._refuses("update_records", **both, **PARTNER))
         self.assertIn("ids", self._refuses("update_records", values={"city": "x"}, **PARTNER))
 
+    def test_a_record_is_changed_by_its_name_if_it_alone_has_it(self):
+        by_name = {"ids": ["azurite interior"], "values": {"city": "Oslo"}}
+        self._write("update_records", **by_name, **PARTNER)
+        self.assertEqual(self.azure.city, "Oslo")
+        in_part = {**by_name, "ids": ["Azurite"]}
+        self.assertIn("Azurite Interior", self._refuses("update_records", **in_part, **PARTNER))
+        self.azure.copy({"name": "Azurite Interior", "email": False})
+        self.env.flush_all()
+        said = self._refuses("update_records", **by_name, **PARTNER)
+        self.assertIn(f"Azurite Interior ({self.azure.id})", said)
+        note = {"id": "Azurite Interior", "body": "Hello", "is_note": True}
+        self.assertIn("several", self._refuses("post_message", **note, **PARTNER))
+
     def test_many_are_changed_by_their_filters(self):
         self.env["res.partner"].create([{"name": f"Row {n}", "ref": "bulk"} for n in range(501)])
         bulk = self._by(("ref", "=", "bulk"), values={"city": "Oslo"})

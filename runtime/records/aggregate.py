@@ -20,6 +20,7 @@ GRANULARITIES = (
         "day_of_week",
     ),
 )
+NAMING = ("id", "name", "display_name")  # of a relation, whose records are grouped
 COUNTS = ("__count", "count", "count(*)", "COUNT(*)")  # of the records themselves
 IN_COMPANYS = "sum_currency"  # Odoo's own sum at today's rates
 MAX_GROUPS = 1_000  # in which a currency that is computed is looked for
@@ -33,8 +34,10 @@ def groups_of(scope, model, given):
     """``field`` or ``field:granularity``, each checked."""
     found = []
     for spec in given or ():
+        if spec in COUNTS:
+            continue
         name, _colon, granularity = str(spec).partition(":")
-        field = scope.field(model, name)
+        field = scope.field(model, _relation(name))
         if field.type not in GROUPED or not (field.store or field.inherited):
             raise invalid(f"Records cannot be grouped by “{field.name}” ({field.type}).")
         if field.type in ("date", "datetime"):
@@ -47,6 +50,15 @@ def groups_of(scope, model, given):
     if len(found) > 4:
         raise invalid("Records can be grouped by at most 4 fields.")
     return found
+
+
+def _relation(name):
+    """
+    >>> _relation("partner_id.name"), _relation("partner_id"), _relation("name")
+    ('partner_id', 'partner_id', 'name')
+    """
+    relation, _dot, field = name.rpartition(".")
+    return relation if relation and field in NAMING else name
 
 
 def _measures(scope, model, given):
@@ -136,14 +148,14 @@ def aggregate_records(scope, given):
     groups_of_all = f"{read.counted(total)} groups"
     if total > len(found):
         head += f": {groups_of_all}"
+    if total > 1:
+        head += _together(model, domain, money, measures, is_all=groups == split)
     table = render.table(head, columns, rows, total, groups_of_all, offset)
     if split:
         names = ", ".join(spec for spec, _ in split)
         table += (
             f"\nThe amounts are in {', '.join(money.names)}, so there are groups by {names}, too."
         )
-    if total > 1:
-        table += _together(model, domain, money, measures, is_all=groups == split)
     return table, data
 
 
@@ -205,12 +217,15 @@ def _window(model, view, domain, context):
 
 
 def _order(scope, order, groups, measures):
-    """The requested order, else that of the groups; ties are broken the same way each time."""
+    """The requested order, else days as they follow, or the largest first; ties are broken the same way each time."""
     parts, specs = [], [spec for spec, _ in groups]
     for part in (order or "").split(","):
         name, _blank, direction = part.strip().partition(" ")
         if not name:
             continue
+        if name.lower() in ("asc", "desc"):  # of what is measured
+            name, direction = measures[0], name
+        name = "__count" if name in COUNTS else _relation(name)
         spec = next(
             (one for one in (*specs, *measures) if name in (one, one.partition(":")[0])), None
         )
@@ -224,6 +239,8 @@ def _order(scope, order, groups, measures):
         parts.append(f"{spec} {direction.strip().lower()}".strip())
     if not parts:
         parts = [spec for spec, field in groups if scope.is_sortable(field)]
+        if groups and not any(field.type in ("date", "datetime") for _spec, field in groups):
+            parts.insert(0, f"{measures[0]} desc nulls last")
     return ", ".join([*parts, *(["id:min"] if groups else [])]) or None
 
 

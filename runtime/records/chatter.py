@@ -28,7 +28,7 @@ PRINTED_BY = (b"wkhtmltopdf", b"/Producer (Odoo)")
 
 def read_chatter(scope, given):
     model = _with(scope.model(given["model"]), "message_ids", _lt("chatter"))
-    record = scope.records(model, [given["id"]])
+    record = scope.record(model, given["id"])
     if given.get("file"):
         return _text_of_file(scope, record, given["file"]), {}
     limit = read.within(given.get("limit"), MESSAGES, 1, MAX_MESSAGES)
@@ -203,7 +203,7 @@ def _text_of_file(scope, record, wanted):
 
 def post_message(scope, given):
     model = _with(scope.model(given["model"], "message"), "message_ids", _lt("chatter"))
-    record = scope.records(model, [given["id"]], "message")
+    record = scope.record(model, given["id"], "message")
     is_note = given.get("is_note") is True
     people = _people(scope, given.get("to") or [])
     attached = vals.files_of_conversation(scope, given.get("files") or [])
@@ -243,7 +243,7 @@ def _people(scope, wanted):
 
 def schedule_activity(scope, given):
     model = _with(scope.model(given["model"], "activity"), "activity_ids", _lt("activities"))
-    record = scope.records(model, [given["id"]], "activity")
+    record = scope.record(model, given["id"], "activity")
     values_ = {
         "summary": vals.text(given["summary"]),
         "note": vals.rich(vals.text(given.get("note") or "")),
@@ -260,7 +260,7 @@ def schedule_activity(scope, given):
 
 def change_activity(scope, given):
     model = _with(scope.model(given["model"], "activity"), "activity_ids", _lt("activities"))
-    record = scope.records(model, [given["id"]], "activity")
+    record = scope.record(model, given["id"], "activity")
     activity = _activities(scope, record)
     if given.get("activity") or len(activity) != 1:
         names = scope.names_of(activity)

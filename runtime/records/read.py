@@ -111,7 +111,9 @@ def _tree(given):
 
 def search_records(scope, given):
     model = scope.model(given["model"])
-    domain = search_domain(scope, model, given)
+    name = vals.text(given.get("name") or "").strip()
+    named, note = _of_name(scope, model, name)
+    domain = search_domain(scope, model, given) & named
     order = scope.order(model, given.get("order"))
     limit = within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
     offset = within(given.get("offset"), 0, 0, 1_000_000)
@@ -122,8 +124,36 @@ def search_records(scope, given):
         total = model.search_count(domain, limit=COUNTED)
     answer, data = shown(scope, found, wanted, total, offset)
     if not found and not offset:
-        answer += _choices_instead(scope, model, _tree(given))
-    return answer, data
+        answer += _choices_instead(scope, model, _tree(given)) or _elsewhere(
+            scope, model, name, given
+        )
+    return note + answer if found else answer, data
+
+
+def _of_name(scope, model, name):
+    """Condition that finds records by their name, else by what their other texts hold, and a sentence that says so."""
+    if not name:
+        return Domain.TRUE, ""
+    if ids := scope.ids_named(model, name):
+        return Domain("id", "in", ids), ""
+    texts = [
+        one for one in values.default_columns(scope, model) if model._fields[one].type == "char"
+    ]
+    holding = Domain.OR(Domain(one, "ilike", name) for one in texts)
+    return (
+        holding,
+        f"No record has the name “{name[:100]}”; these hold it in {' or '.join(texts)}.\n",
+    )
+
+
+def _elsewhere(scope, model, name, given):
+    """Name of another model with a record of the name that was looked for, in a sentence; ``""`` without one."""
+    for one in _tree(given).parts:
+        if not isinstance(one, conditions.Condition) or one.path != (model._rec_name,):
+            continue
+        if isinstance(one.value, str) and one.operator in ("=", "ilike"):
+            name = name or one.value
+    return f" {scope.elsewhere_named(model, name)}".rstrip() if name else ""
 
 
 def _choices_instead(scope, model, tree):

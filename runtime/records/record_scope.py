@@ -3,6 +3,7 @@
 Whatever is out of reach looks like what does not exist, so that nothing can be found out by asking.
 """
 
+import json
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -116,9 +117,13 @@ class RecordScope:
         return found.with_context(prefetch_fields=False) if operation == "read" else found
 
     def records(self, model, ids, operation="read"):
-        """:raises RecordError: one of them does not exist, or not for this person"""
-        if not ids or len(ids) > MAX_NAMED or any(isinstance(i, bool) or i <= 0 for i in ids):
-            raise invalid(f"“ids” must be a list of 1 to {MAX_NAMED} record ids.")
+        """
+        :param ids: of the records, or names; several may have a name that is only read
+        :raises RecordError: one of them does not exist, or not for this person
+        """
+        if not isinstance(ids, list) or not 0 < len(ids) <= MAX_NAMED:
+            raise invalid(f"“ids” must be a list of 1 to {MAX_NAMED} ids or names of records.")
+        ids = [number for one in ids for number in self._ids_of(model, one, operation)]
         found = model.browse(dict.fromkeys(ids)).exists()
         readable = found._filtered_access("read")
         if missing := [str(i) for i in dict.fromkeys(ids) if i not in readable._ids]:
@@ -141,6 +146,43 @@ class RecordScope:
                 outcome="denied",
             )
         return readable
+
+    def record(self, model, record_id, operation="read"):
+        """The same of one, which alone has its name."""
+        found = self.records(model, [record_id], operation)
+        return self._single(found, record_id, "id")
+
+    def _ids_of(self, model, value, operation):
+        named = value.strip() if isinstance(value, str) else ""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return [_checked_id(value)]
+        if not named:
+            raise invalid("A record is named by its id or its name.")
+        if named.isdecimal():
+            return [_checked_id(int(named[:MAX_DIGITS]))]
+        reads = operation == "read"
+        ids = self.ids_named(model, named, in_part=reads)
+        if not ids:
+            hint = self.elsewhere_named(model, named)
+            raise unknown(model._name, named, self._alike(model, named), hint)
+        return ids if reads else self._single(model.browse(ids), named, "ids").ids
+
+    def ids_named(self, model, name, in_part=True):
+        """Ids of the records that a name, or one with its id as results tell it, means: exactly, else in part."""
+        return self._by_id(model, name) or self._by_name(model, name, "=", in_part)
+
+    def elsewhere_named(self, model, name):
+        """A sentence that tells the other models of the assistant with a record of this name; ``""`` without one."""
+        having = [
+            one
+            for one in self.models()[:MAX_SEARCHED]
+            if one != model._name and self._has_named(self.env[one], name)
+        ]
+        return f"One of {', '.join(having[:3])} has this name." if having else ""
+
+    def _has_named(self, model, name):
+        name = name.rpartition(" (")[0] or name  # as results tell it
+        return bool(model.search(self._named(model, "=ilike", convert.literal(name)), limit=1))
 
     # ------------------------------------------------------------ fields
 
@@ -346,16 +388,19 @@ class RecordScope:
         parts = []
         if False in values:
             parts.append(Domain(field.name, "=", False))
+        if field.name in values:
+            raise invalid(f"“{field.name}” is compared with itself. For all records leave it out.")
         if wanted := [one for one in values if one is not False]:
             positive = NEGATIVE.get(operator, operator)
-            ids = self._meant(self.env[field.comodel_name], wanted, positive)
+            ids = self._meant(self.env[field.comodel_name], wanted, positive, field.model_name)
             parts.append(Domain(field.name, "in", ids))
         domain = Domain.OR(parts)
         return ~domain if operator in NEGATIVE else domain
 
-    def _meant(self, comodel, values, operator):
+    def _meant(self, comodel, values, operator, compared=""):
         """Ids of the records that these ids and names mean, among those that the person may read.
 
+        :param compared: model whose relation it is
         :raises RecordError: a name means none, though it is not a part of one that is looked for
         """
         found = []
@@ -368,9 +413,20 @@ class RecordScope:
                 ids = is_readable and self._by_name(comodel, value, operator)
                 if not ids and operator in EXACT:
                     near = self._alike(comodel, value) if is_readable else ()
-                    raise unknown(comodel._name, value, near)
+                    hint = self._of_compared(compared, value)
+                    raise unknown(
+                        comodel._name, value, near, hint or self.elsewhere_named(comodel, value)
+                    )
             found += ids or []
         return found
+
+    def _of_compared(self, compared, name):
+        """A sentence for a record's own name that was compared with a relation of it: an order with its customer."""
+        if compared not in self.models() or not self._has_named(self.env[compared], name):
+            return ""
+        field = self.env[compared]._rec_name
+        wanted = json.dumps({"field": field, "operator": "=", "value": name}, ensure_ascii=False)
+        return f"It is the name of a record of {compared}: use {wanted}."
 
     def _alike(self, comodel, name):
         """Names of records that are spelled like this one, or all where there are few."""
@@ -399,12 +455,12 @@ class RecordScope:
         told = {render.cell({"id": i, "name": n}) for i, n in self.names_of(found).items()}
         return found.ids if value.strip() in told else []
 
-    def _by_name(self, comodel, name, operator):
+    def _by_name(self, comodel, name, operator, in_part=True):
         """Find by the name in the person's language, else in another one: exactly, else in part."""
         comodel = comodel.with_context(active_test=False)
         ways = [(operator, name)]
         if operator in EXACT:
-            ways = [("=ilike", convert.literal(name)), ("ilike", name)]
+            ways = [("=ilike", convert.literal(name)), ("ilike", name)][: 1 + in_part]
         for one in (comodel, *self._in_other_languages(comodel)):
             for way in ways:
                 if found := one.search(self._named(one, *way), order="id", limit=MAX_NAMED).ids:
@@ -442,8 +498,6 @@ class RecordScope:
             raise RecordError(
                 _lt("“%(name)s”: %(reason)s", name=field_name, reason=str(error))
             ) from error
-        if len(ids) == 1:
-            return comodel.browse(ids)
         if not ids:
             raise RecordError(
                 _lt(
@@ -453,7 +507,13 @@ class RecordScope:
                     value=str(value)[:100],
                 )
             )
-        some = ", ".join(self.named_as(one) for one in comodel.browse(ids[:5]))
+        return self._single(comodel.browse(ids), value, field_name)
+
+    def _single(self, found, value, field_name):
+        """:raises RecordError: there are several"""
+        if len(found) == 1:
+            return found
+        some = ", ".join(self.named_as(one) for one in found[:5])
         raise RecordError(
             _lt(
                 "“%(name)s”: “%(value)s” may mean several: %(some)s. Use an id.",
@@ -506,6 +566,12 @@ class RecordScope:
         if field.type != "many2one" or field in seen:
             return True
         return self.is_order_open(self.env[field.comodel_name], (*seen, field))
+
+
+def _checked_id(number):
+    if not 0 < number < 2**31:
+        raise invalid(f"“{number}” is no id of a record.")
+    return number
 
 
 def _terms(order):

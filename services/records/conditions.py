@@ -69,8 +69,14 @@ def parse(domain: Any = None, filters: Any = None) -> Group:
     >>> parse([["a", "is not set", True]]).parts[0]
     Condition(path=('a',), operator='=', value=False)
     """
+    if _is_domain(filters):
+        filters, domain = (), [*filters, *(domain or ())]
     parts = [*_of_filters(filters or ()), *_of_domain(domain or ())]
     return Group("&", tuple(parts))
+
+
+def _is_domain(filters: Any) -> bool:
+    return isinstance(filters, list) and any(isinstance(one, str) for one in filters)
 
 
 def _of_filters(filters: Any) -> Iterator[Condition | Group]:

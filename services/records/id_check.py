@@ -31,7 +31,7 @@ EQUALS = frozenset(("=", "==", "!=", "<>", "is", "is not", "in", "not in", "chil
 CHANGES = frozenset(("add", "remove", "set"))
 MAX_TOLD = 5  # ids that a sentence tells
 MAX_DEPTH = 5  # of values within values
-SEARCH_FIRST = 'Call search_records first, with a filter such as {"field": "name", "value": "…"}.'
+BY_NAME = "Use the name of the record instead, or call search_records first."
 
 
 def known(prompt: str, *said: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -73,11 +73,11 @@ def made_up(arguments: Mapping[str, Any], named: Callable[[], Container[str]]) -
     :param named: gives what `known` finds; asked only for a call that has ids
 
     >>> made_up({"ids": [7, 8]}, lambda: {"7"})
-    'Nobody has named the id 8. Call search_records first, with a filter such as {"field": "name", "value": "…"}.'
+    'Nobody has named the id 8. Use the name of the record instead, or call search_records first.'
     >>> made_up({"id": 7, "values": {"color": 3, "line_ids": [{"tax_ids": {"add": [7]}}]}}, lambda: {"7"})
     ''
     >>> made_up({"domain": ["|", ["partner_id", "=", 9], ["x", ">", 3]]}, lambda: ())[:28]
-    'Nobody has named the id 9. C'
+    'Nobody has named the id 9. U'
     """
     wanted = _ids(arguments)
     if not wanted:
@@ -87,7 +87,7 @@ def made_up(arguments: Mapping[str, Any], named: Callable[[], Container[str]]) -
     if not unknown:
         return ""
     which = f"id {unknown[0]}" if len(unknown) == 1 else f"ids {', '.join(unknown[:MAX_TOLD])}"
-    return f"Nobody has named the {which}. {SEARCH_FIRST}"
+    return f"Nobody has named the {which}. {BY_NAME}"
 
 
 def _ids(arguments: Mapping[str, Any]) -> list[str]:

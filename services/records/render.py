@@ -31,6 +31,8 @@ def cell(value: Any, limit: int = CELL) -> str:
     """
     >>> cell({"id": 3, "name": "Azure | Interior"}), cell(None), cell([{"id": 1, "name": "VIP"}])
     ('Azure / Interior (3)', '', 'VIP (1)')
+    >>> cell({"key": "draft", "name": "Quotation"}), cell({"key": "done", "name": "Done"})
+    ('Quotation (draft)', 'Done')
     """
     if value is None:
         return ""
@@ -38,7 +40,9 @@ def cell(value: Any, limit: int = CELL) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping):
         name = text.one_line(str(value.get("name", "")), limit)
-        return f"{name} ({value['id']})".replace("|", "/") if "id" in value else name
+        key = value.get("id", value.get("key", name))
+        is_told = "id" not in value and str(key).lower() == name.lower()
+        return (name if is_told else f"{name} ({key})").replace("|", "/")
     if isinstance(value, list | tuple):
         line = ", ".join(cell(one, limit) for one in value)
         return line if len(line) <= 4 * limit else line[: 4 * limit - 1].rpartition(", ")[0] + ", …"
