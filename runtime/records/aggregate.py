@@ -20,7 +20,6 @@ GRANULARITIES = (
         "day_of_week",
     ),
 )
-NAMING = ("id", "name", "display_name")  # of a relation, whose records are grouped
 COUNTS = ("__count", "count", "count(*)", "COUNT(*)")  # of the records themselves
 IN_COMPANYS = "sum_currency"  # Odoo's own sum at today's rates
 MAX_GROUPS = 1_000  # in which a currency that is computed is looked for
@@ -53,12 +52,13 @@ def groups_of(scope, model, given):
 
 
 def _relation(name):
-    """
+    """Relation whose records a path to their names groups; of any other field its name.
+
     >>> _relation("partner_id.name"), _relation("partner_id"), _relation("name")
     ('partner_id', 'partner_id', 'name')
     """
     relation, _dot, field = name.rpartition(".")
-    return relation if relation and field in NAMING else name
+    return relation if relation and field in ("id", "name", "display_name") else name
 
 
 def _measures(scope, model, given):

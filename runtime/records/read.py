@@ -11,7 +11,7 @@ from odoo.fields import Domain
 from ...services import const, text
 from ...services.records import actions, conditions, render
 from ...services.records.catalog import WRITES
-from ...services.records.errors import unknown
+from ...services.records.errors import invalid, unknown
 from ...tools import labels
 from . import columns, vals, values
 
@@ -112,8 +112,9 @@ def _tree(given):
 def search_records(scope, given):
     model = scope.model(given["model"])
     name = vals.text(given.get("name") or "").strip()
-    named, note = _of_name(scope, model, name)
-    domain = search_domain(scope, model, given) & named
+    domain = search_domain(scope, model, given)
+    named, note = _of_name(scope, model, domain, name)
+    domain &= named
     order = scope.order(model, given.get("order"))
     limit = within(given.get("limit") or None, LIMIT, 1, render.MAX_ROWS)
     offset = within(given.get("offset"), 0, 0, 1_000_000)
@@ -127,23 +128,30 @@ def search_records(scope, given):
         answer += _choices_instead(scope, model, _tree(given)) or _elsewhere(
             scope, model, name, given
         )
-    return note + answer if found else answer, data
+    return answer + note if found else answer, data
 
 
-def _of_name(scope, model, name):
-    """Condition that finds records by their name, else by what their other texts hold, and a sentence that says so."""
+def _of_name(scope, model, domain, name):
+    """Condition that finds records by their name, else by what their other texts hold, and a sentence that says so.
+
+    :param domain: other conditions of the search
+    """
     if not name:
         return Domain.TRUE, ""
-    if ids := scope.ids_named(model, name):
-        return Domain("id", "in", ids), ""
+    if len(name) > conditions.MAX_TEXT:
+        raise invalid(f"“name” has at most {conditions.MAX_TEXT} characters.")
+    for whole, part in scope.called(model, name):
+        if model.search(domain & whole, limit=1):
+            others = model.search_count(domain & part & ~whole, limit=COUNTED)
+            return whole, f"\n[{counted(others)} more have it in their names.]" if others else ""
+        if model.search(domain & part, limit=1):
+            return part, ""
     texts = [
         one for one in values.default_columns(scope, model) if model._fields[one].type == "char"
     ]
     holding = Domain.OR(Domain(one, "ilike", name) for one in texts)
-    return (
-        holding,
-        f"No record has the name “{name[:100]}”; these hold it in {' or '.join(texts)}.\n",
-    )
+    # Without the name: a number in it would count as an id that somebody has told.
+    return holding, f"\n[No record has this name. These hold it in {' or '.join(texts)}.]"
 
 
 def _elsewhere(scope, model, name, given):

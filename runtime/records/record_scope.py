@@ -11,9 +11,9 @@ from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
 from odoo.models import MAGIC_COLUMNS
 
-from ...services.records import deny_list, render
+from ...services.records import deny_list, id_check, render
 from ...services.records.catalog import VERBS, Access
-from ...services.records.conditions import OPERATORS, Condition, Group
+from ...services.records.conditions import MAX_TEXT, OPERATORS, Condition, Group
 from ...services.records.errors import RecordError, invalid, unknown
 from ...services.sentence import _lt
 from ...tools import labels
@@ -28,7 +28,6 @@ RIGHTS = {
     "activity": "read",
     "action": "read",
 }
-MAX_DIGITS = 10  # of an id
 MAX_SEARCHED = 20  # models that are looked into for a field that another one has not
 MAX_NAMED = 200  # records that a name in a condition may mean
 RELATIONS = ("many2one", "one2many", "many2many")
@@ -124,6 +123,8 @@ class RecordScope:
         if not isinstance(ids, list) or not 0 < len(ids) <= MAX_NAMED:
             raise invalid(f"“ids” must be a list of 1 to {MAX_NAMED} ids or names of records.")
         ids = [number for one in ids for number in self._ids_of(model, one, operation)]
+        if len(ids) > MAX_NAMED:
+            raise invalid(f"These names mean more than {MAX_NAMED} records. Use whole names.")
         found = model.browse(dict.fromkeys(ids)).exists()
         readable = found._filtered_access("read")
         if missing := [str(i) for i in dict.fromkeys(ids) if i not in readable._ids]:
@@ -148,28 +149,43 @@ class RecordScope:
         return readable
 
     def record(self, model, record_id, operation="read"):
-        """The same of one, which alone has its name."""
+        """
+        :param record_id: id, or the name that no other record has
+        :raises RecordError: see `records`, or it has another's name
+        """
         found = self.records(model, [record_id], operation)
         return self._single(found, record_id, "id")
 
     def _ids_of(self, model, value, operation):
-        named = value.strip() if isinstance(value, str) else ""
-        if isinstance(value, int) and not isinstance(value, bool):
-            return [_checked_id(value)]
-        if not named:
-            raise invalid("A record is named by its id or its name.")
-        if named.isdecimal():
-            return [_checked_id(int(named[:MAX_DIGITS]))]
+        if (number := id_check.id_of(value)) is not None:
+            if not 0 < number < 2**31:
+                raise invalid(f"“{number}” is no id of a record.")
+            return [number]
+        name = value.strip() if isinstance(value, str) else ""
+        if not 0 < len(name) <= MAX_TEXT:
+            raise invalid(f"A record has an id, or a name of at most {MAX_TEXT} characters.")
         reads = operation == "read"
-        ids = self.ids_named(model, named, in_part=reads)
+        ids = self._by_id(model, name) or self._by_name(model, name, "=", in_part=reads)
         if not ids:
-            hint = self.elsewhere_named(model, named)
-            raise unknown(model._name, named, self._alike(model, named), hint)
-        return ids if reads else self._single(model.browse(ids), named, "ids").ids
+            hint = self.elsewhere_named(model, name)
+            raise unknown(model._name, name, self._alike(model, name), hint)
+        return ids if reads else self._single(model.browse(ids), name, "ids").ids
 
-    def ids_named(self, model, name, in_part=True):
-        """Ids of the records that a name, or one with its id as results tell it, means: exactly, else in part."""
-        return self._by_id(model, name) or self._by_name(model, name, "=", in_part)
+    def called(self, model, name):
+        """Conditions that find records by a name or a part of it, in the person's language and in others.
+
+        :return: pairs of a condition for the whole name, and one for a part
+        """
+        whole, part = ("=ilike", convert.literal(name)), ("ilike", convert.literal(name))
+        yield (
+            self._named(model, *whole) | Domain("id", "in", self._by_told(model, name)),
+            (self._named(model, *part)),
+        )
+        for one in self._in_other_languages(model):
+            yield tuple(
+                Domain("id", "in", one._search(self._named(one, *way), active_test=False))
+                for way in (whole, part)
+            )
 
     def elsewhere_named(self, model, name):
         """A sentence that tells the other models of the assistant with a record of this name; ``""`` without one."""
@@ -181,8 +197,8 @@ class RecordScope:
         return f"One of {', '.join(having[:3])} has this name." if having else ""
 
     def _has_named(self, model, name):
-        name = name.rpartition(" (")[0] or name  # as results tell it
-        return bool(model.search(self._named(model, "=ilike", convert.literal(name)), limit=1))
+        is_called = self._named(model, "=ilike", convert.literal(_without_id(name)))
+        return bool(model.search(is_called, limit=1))
 
     # ------------------------------------------------------------ fields
 
@@ -413,19 +429,22 @@ class RecordScope:
                 ids = is_readable and self._by_name(comodel, value, operator)
                 if not ids and operator in EXACT:
                     near = self._alike(comodel, value) if is_readable else ()
-                    hint = self._of_compared(compared, value)
+                    hint = self._own_name_hint(compared, value)
                     raise unknown(
                         comodel._name, value, near, hint or self.elsewhere_named(comodel, value)
                     )
             found += ids or []
         return found
 
-    def _of_compared(self, compared, name):
+    def _own_name_hint(self, compared, name):
         """A sentence for a record's own name that was compared with a relation of it: an order with its customer."""
-        if compared not in self.models() or not self._has_named(self.env[compared], name):
+        field = self.env[compared]._rec_name if compared in self.models() else ""
+        if not field or not self.is_visible(self.env[compared], field):
             return ""
-        field = self.env[compared]._rec_name
-        wanted = json.dumps({"field": field, "operator": "=", "value": name}, ensure_ascii=False)
+        if not self._has_named(self.env[compared], name):
+            return ""
+        wanted = {"field": field, "operator": "=", "value": _without_id(name)}
+        wanted = json.dumps(wanted, ensure_ascii=False)
         return f"It is the name of a record of {compared}: use {wanted}."
 
     def _alike(self, comodel, name):
@@ -441,17 +460,20 @@ class RecordScope:
         """Record of ``7``, ``"7"``, ``"Azure Interior (7)"`` as results tell it, where that is its name, and “me”."""
         if value == ME and comodel._name in MINE:
             return MINE[comodel._name](self.env.user)
-        number = value
-        if isinstance(value, str):
-            number = value.strip().removesuffix(")").rpartition(" (")[2]
-            if not (number.isdecimal() and len(number) < MAX_DIGITS):
-                return []
-        record_id = int(number)
-        if not 0 < record_id < 2**31:
+        number = id_check.id_of(value)
+        if number is None:
+            return self._by_told(comodel, value)
+        return self._readable(comodel, number).ids
+
+    def _readable(self, comodel, number):
+        found = comodel.browse(number if 0 < number < 2**31 else ())
+        return found.exists()._filtered_access("read")
+
+    def _by_told(self, comodel, value):
+        number = isinstance(value, str) and id_check.id_of(value.strip().rpartition(" (")[2][:-1])
+        if not number:
             return []
-        found = comodel.browse(record_id).exists()._filtered_access("read")
-        if number == value or not isinstance(value, str):
-            return found.ids
+        found = self._readable(comodel, number)
         told = {render.cell({"id": i, "name": n}) for i, n in self.names_of(found).items()}
         return found.ids if value.strip() in told else []
 
@@ -568,10 +590,14 @@ class RecordScope:
         return self.is_order_open(self.env[field.comodel_name], (*seen, field))
 
 
-def _checked_id(number):
-    if not 0 < number < 2**31:
-        raise invalid(f"“{number}” is no id of a record.")
-    return number
+def _without_id(name):
+    """Name of a record that is told with its id.
+
+    >>> _without_id("Azure Interior (7)"), _without_id("Azure (Interior)")
+    ('Azure Interior', 'Azure (Interior)')
+    """
+    before, _blank, number = name.strip().rpartition(" (")
+    return before if number[:-1].isdecimal() else name
 
 
 def _terms(order):

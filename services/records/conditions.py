@@ -96,10 +96,8 @@ def _of_domain(domain: Any) -> Sequence[Condition | Group]:
         raise invalid('“domain” must be a list such as [["name", "ilike", "Azure"]].')
     if len(domain) > 2 * MAX_CONDITIONS:
         raise invalid(f"A domain has at most {MAX_CONDITIONS} conditions.")
-    if len(domain) == 3 and isinstance(domain[0], str) and domain[0] not in ("&", "|", "!"):
-        domain = [domain]  # models forget the outer brackets
     stack: list[Condition | Group] = []
-    for item in reversed(domain):
+    for item in reversed(in_brackets(domain)):
         if item == "!":
             _need(stack, 1, item)
             stack.append(Group("!", (stack.pop(),)))
@@ -111,6 +109,16 @@ def _of_domain(domain: Any) -> Sequence[Condition | Group]:
         else:
             raise invalid(f"“{str(item)[:50]}” cannot stand in a domain.")
     return stack[::-1]
+
+
+def in_brackets(domain: Sequence[Any]) -> Sequence[Any]:
+    """Conditions of a domain, also of one whose outer brackets the model forgot.
+
+    >>> in_brackets(["name", "=", "Azure"]), in_brackets(["!", ["name", "=", "Azure"]])
+    ([['name', '=', 'Azure']], ['!', ['name', '=', 'Azure']])
+    """
+    is_one = len(domain) == 3 and isinstance(domain[0], str) and domain[0] not in ("&", "|", "!")
+    return [domain] if is_one else domain
 
 
 def _need(stack: list, count: int, operator: str) -> None:

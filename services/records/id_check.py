@@ -4,9 +4,12 @@ A small model that does not know a record's id makes one up, and what it reads t
 another record.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from . import conditions
 
 NUMBER = re.compile(r"[0-9]+")
 # Dates, times, amounts and counts name nothing.
@@ -29,9 +32,22 @@ IS_TABLE = re.compile(rf"{MODEL} \([^\n]{{1,200}}\n(id \| )?")
 IS_ID = re.compile(r"(?:^|[._])ids?$")
 EQUALS = frozenset(("=", "==", "!=", "<>", "is", "is not", "in", "not in", "child_of", "parent_of"))
 CHANGES = frozenset(("add", "remove", "set"))
+MAX_DIGITS = 18  # of an id
 MAX_TOLD = 5  # ids that a sentence tells
 MAX_DEPTH = 5  # of values within values
 BY_NAME = "Use the name of the record instead, or call search_records first."
+
+
+def id_of(value: Any) -> int | None:
+    """Id of a record, as a model writes it: a number, or its digits; None where it is neither.
+
+    >>> id_of(7), id_of(" 007 "), id_of("S00007"), id_of(True), id_of("9" * 30)
+    (7, 7, None, None, None)
+    """
+    if isinstance(value, str):
+        digits = value.strip()
+        return int(digits) if digits.isdecimal() and len(digits) <= MAX_DIGITS else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def known(prompt: str, *said: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -76,6 +92,8 @@ def made_up(arguments: Mapping[str, Any], named: Callable[[], Container[str]]) -
     'Nobody has named the id 8. Use the name of the record instead, or call search_records first.'
     >>> made_up({"id": 7, "values": {"color": 3, "line_ids": [{"tax_ids": {"add": [7]}}]}}, lambda: {"7"})
     ''
+    >>> made_up({"filters": ["partner_id", "=", "09"]}, lambda: {"09"})[:28]
+    'Nobody has named the id 9. U'
     >>> made_up({"domain": ["|", ["partner_id", "=", 9], ["x", ">", 3]]}, lambda: ())[:28]
     'Nobody has named the id 9. U'
     """
@@ -108,7 +126,8 @@ def _of_values(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 def _of_conditions(arguments: Mapping[str, Any]) -> Iterator[str]:
-    for one in (*_listed(arguments.get("filters")), *_listed(arguments.get("domain"))):
+    given = [_listed(arguments.get(name)) for name in ("filters", "domain")]
+    for one in itertools.chain.from_iterable(map(conditions.in_brackets, given)):
         if isinstance(one, Mapping):
             one = (one.get("field"), one.get("operator") or "=", one.get("value"))
         if not isinstance(one, list | tuple) or len(one) != 3:
@@ -119,12 +138,10 @@ def _of_conditions(arguments: Mapping[str, Any]) -> Iterator[str]:
                 yield from _number(item)
 
 
-def _listed(value: Any) -> Iterable[Any]:
+def _listed(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
 def _number(value: Any) -> Iterator[str]:
-    if isinstance(value, int) and not isinstance(value, bool):
-        yield str(value)
-    elif isinstance(value, str) and value.isascii() and value.isdecimal():
-        yield value
+    if (number := id_of(value)) is not None:
+        yield str(number)

@@ -33,6 +33,8 @@ def cell(value: Any, limit: int = CELL) -> str:
     ('Azure / Interior (3)', '', 'VIP (1)')
     >>> cell({"key": "draft", "name": "Quotation"}), cell({"key": "done", "name": "Done"})
     ('Quotation (draft)', 'Done')
+    >>> cell({"key": "1", "name": "Medium"})
+    'Medium'
     """
     if value is None:
         return ""
@@ -41,8 +43,9 @@ def cell(value: Any, limit: int = CELL) -> str:
     if isinstance(value, Mapping):
         name = text.one_line(str(value.get("name", "")), limit)
         key = value.get("id", value.get("key", name))
-        is_told = "id" not in value and str(key).lower() == name.lower()
-        return (name if is_told else f"{name} ({key})").replace("|", "/")
+        # A number in brackets is the id of a record, see `id_check`.
+        is_plain = "id" not in value and (str(key).lower() == name.lower() or str(key).isdecimal())
+        return (name if is_plain else f"{name} ({key})").replace("|", "/")
     if isinstance(value, list | tuple):
         line = ", ".join(cell(one, limit) for one in value)
         return line if len(line) <= 4 * limit else line[: 4 * limit - 1].rpartition(", ")[0] + ", …"
