@@ -2,6 +2,7 @@
 
 import gc
 import time
+from contextlib import contextmanager
 
 QUIET = 0.024  # s that `_yardstick` takes on two cores that have nothing else to do
 
@@ -31,6 +32,15 @@ def moments(work, most, tries=5):
     Beside other work the same instructions take longer, whoever counts their seconds: caches and memory are shared.
     """
     return any(seconds(work) < most * slowness() for _ in range(tries))
+
+
+@contextmanager
+def within(most):
+    """Fails when what it holds takes more seconds of a quiet machine's processor."""
+    begun = time.thread_time()
+    yield
+    took = time.thread_time() - begun
+    assert took < most or took < most * slowness()
 
 
 def slowness():

@@ -121,7 +121,7 @@ def delivered(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=[FIRST, SECOND])
 def updated(request, template, delivered):
-    """An Odoo on the restored dump of this version, updated; with the counts of before."""
+    """An Odoo on the restored dump of this version, updated; with the counts of before and after."""
     version = request.param
     folders = [*odoo_tree.addons_paths(odoo_tree.odoo_path()), delivered]
     odoo = testbed.OdooServer(
@@ -132,16 +132,18 @@ def updated(request, template, delivered):
     )
     dump = DUMPS / f"{version}.sql.xz"
     template.postgres.restore(odoo.db, lzma.decompress(dump.read_bytes()))
-    before = {**_counts(odoo), "version": odoo.sql(INSTALLED)}
-    assert before["version"] == version
+    before = _counts(odoo)
+    assert odoo.sql(INSTALLED) == version
     for statement in (STILL_IN_TIME, *ADD_REVIEWED, *BEFORE[version]):
         odoo.sql(statement)
     said = odoo.update()
     assert not [line for line in said.splitlines() if " WARNING " in line or " ERROR " in line]
+    # Before it starts: what the dump holds is old enough to be removed by the daily cleaning.
+    after = _counts(odoo)
     # The turn that was queued in the dump runs before there is a model.
     odoo.expect_log(r"A turn failed: llm_(unavailable|no_api)")
     odoo.start()
-    yield odoo, before
+    yield odoo, (before, after)
     odoo.stop()
 
 
@@ -170,7 +172,7 @@ def test_a_backup_that_is_restored_stops_what_was_under_way(template, delivered,
 
 
 def test_it_runs_from_the_archive_and_the_archive_has_its_tests(updated, delivered):
-    odoo, _before = updated
+    odoo, _counted = updated
     found = odoo.shell(
         "import inspect\n"
         "from odoo.addons.woow_paas_platform import tests\n"
@@ -183,9 +185,8 @@ def test_it_runs_from_the_archive_and_the_archive_has_its_tests(updated, deliver
 
 
 def test_nothing_is_lost(updated):
-    odoo, before = updated
-    after = {**_counts(odoo), "version": odoo.sql(INSTALLED)}
-    assert after.pop("version") not in (FIRST, before.pop("version"))
+    odoo, (before, after) = updated
+    assert odoo.sql(INSTALLED) not in (FIRST, SECOND)
     assert {name: int(after[name]) >= int(count) for name, count in before.items()} == (
         dict.fromkeys(before, True)
     )
@@ -195,12 +196,12 @@ def test_nothing_is_lost(updated):
     "rows", [RULES, TEMPLATES, CRONS.format("!=")], ids=["rules", "templates", "crons"]
 )
 def test_what_the_new_version_says_is_there(updated, template, rows):
-    odoo, _before = updated
+    odoo, _counted = updated
     assert odoo.sql(rows) == template.postgres.sql(template.database, rows)
 
 
 def test_each_server_has_a_version_to_compare_with(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     assert (
         odoo.sql(
             "SELECT count(*) FROM woow_paas_platform_mcp_server s WHERE NOT EXISTS"
@@ -211,7 +212,7 @@ def test_each_server_has_a_version_to_compare_with(updated):
 
 
 def test_each_assistant_has_its_first_version(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     numbers = (
         "SELECT DISTINCT v.number FROM ai_assistant a LEFT JOIN"
         " woow_paas_platform_assistant_version v ON v.id = a.version_id AND v.assistant_id = a.id"
@@ -220,13 +221,13 @@ def test_each_assistant_has_its_first_version(updated):
 
 
 def test_large_results_of_before_are_counted(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     counted = "SELECT turn_id FROM woow_paas_platform_tool_call WHERE kept_bytes > 5000"
     assert odoo.sql(counted) == "1"
 
 
 def test_results_of_before_count_as_foreign_words(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     read = "SELECT COUNT(*) FROM woow_paas_platform_tool_call WHERE started_at IS NOT NULL AND outcome = 'ok'"
     assert int(odoo.sql(f"{read} AND taint IS NOT NULL")) > 0
     assert odoo.sql(f"{read} AND taint IS NULL AND server_name <> ''") == "0"
@@ -234,7 +235,7 @@ def test_results_of_before_count_as_foreign_words(updated):
 
 def test_decisions_about_tools_of_before_stay(updated):
     """What somebody has accepted is accepted, what nobody has waits for a review, and nothing runs that did not."""
-    odoo, _before = updated
+    odoo, _counted = updated
     tools = odoo.shell(
         "tools = env['woow_paas_platform.mcp_tool'].search([])\n"
         "result = {tool.name: [tool.review_state, tool.approval_policy, tool.is_accepted,"
@@ -256,7 +257,7 @@ def test_decisions_about_tools_of_before_stay(updated):
 
 @pytest.mark.parametrize("updated", [SECOND], indirect=True)
 def test_results_that_were_removed_before_leave_the_transcripts_too(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     assert odoo.shell(
         "env['woow_paas_platform.ai_turn']._cron_retention()\n"
         "turns = env['woow_paas_platform.ai_turn'].search([])\n"
@@ -266,7 +267,7 @@ def test_results_that_were_removed_before_leave_the_transcripts_too(updated):
 
 @pytest.mark.parametrize("updated", [SECOND], indirect=True)
 def test_no_index_is_left_that_heartbeats_write(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     assert not odoo.sql(
         "SELECT indexname FROM pg_indexes WHERE tablename = 'woow_paas_platform_ai_turn'"
         " AND indexdef LIKE '%(lease_until)%'"
@@ -274,21 +275,21 @@ def test_no_index_is_left_that_heartbeats_write(updated):
 
 
 def test_programs_of_owners_go_on_where_the_host_allows_no_sandbox(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     parameter = "SELECT value FROM ir_config_parameter WHERE key = 'woow_paas_platform.sandbox'"
     assert odoo.sql(parameter) == "preferred"
 
 
 @pytest.mark.parametrize("updated", [FIRST], indirect=True)
 def test_the_names_that_somebody_has_given_to_crons_stay(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     assert odoo.sql(CRONS.format("=")) == "ir_cron_retention|Our own cleaning|Our own cleaning"
     french = "SELECT name->>'en_US' FROM ir_act_server WHERE name->>'fr_FR' = 'Balayer'"
     assert odoo.sql(french) == "AI: requeue the turns of runners that stopped"
 
 
 def test_secrets_are_still_read(updated):
-    odoo, before = updated
+    odoo, (before, _after) = updated
     kept = odoo.shell(
         "weather = [('name', '=', 'weather'), ('scope', '=', 'system')]\n"
         "servers = env['woow_paas_platform.mcp_server'].search(weather)\n"
@@ -302,7 +303,7 @@ def test_secrets_are_still_read(updated):
 
 
 def test_conversations_are_read(updated):
-    odoo, _before = updated
+    odoo, _counted = updated
     api = odoo.session("user")
     conversations = api.get("/api/ai/conversations").json()["conversations"]
     pages = [api.get(f"/api/ai/conversations/{c['id']}").json() for c in conversations]
@@ -310,7 +311,7 @@ def test_conversations_are_read(updated):
 
 
 def test_what_waited_for_a_decision_still_does_and_goes_on(updated, scripted_llm):
-    odoo, _before = updated
+    odoo, _counted = updated
     odoo.use_llm(scripted_llm)
     turn, call = odoo.sql(
         "SELECT turn_id, call_id FROM woow_paas_platform_tool_call"
