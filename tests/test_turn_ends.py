@@ -4,6 +4,7 @@ from odoo.addons.mail.models import mail_thread
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
+from ..models.turn import tool_call
 from ..runtime.web import direct_call
 from ..services.errors import ElicitationRequired, EngineError
 from ..services.mcp.session.elicitation import ElicitRequest
@@ -125,3 +126,33 @@ class TestTurnEnds(TurnByHandCase):
         call = ToolCall(id="direct_1", alias="x", round=0, arguments={})
         result = CallResult(outcome="ok", text="a … z", truncated=True, whole="abcz")
         self.assertEqual(direct_call.record(env, call, {}, result).sudo().whole_text, "abcz")
+
+    def test_small_results_of_direct_calls_are_recorded_as_others_are(self):
+        env = self.env(user=self.member)
+        columns = ", ".join(tool_call._columns_of_result(CallResult(outcome="ok", text="")))
+        query = f"SELECT {columns}, taint FROM woow_paas_platform_tool_call WHERE call_id = %s"
+        for number, (result, source) in enumerate(
+            (
+                (CallResult(outcome="ok", text="Sunny", display="Sunny"), "server"),
+                (CallResult(outcome="ok", text="7", display={"b": 7, "a": [1]}), "open_world"),
+                (CallResult(outcome="error", text="", display="", duration_ms=3), "untrusted"),
+                (CallResult(outcome="ok", text="a…z", truncated=True, whole="a\x00bz"), "server"),
+            )
+        ):
+            kept = []
+            for call_id in (f"direct_{number}_row", f"direct_{number}_cursor"):
+                call = ToolCall(id=call_id, alias="x", round=0, arguments={})
+                row = direct_call.record(env, call)
+                self.env.flush_all()
+                if call_id.endswith("row"):
+                    row.sudo()._end_direct(result, source)
+                    self.env.flush_all()
+                else:
+                    self.assertTrue(tool_call.end_small(self.env.cr, call_id, result, source))
+                    again = CallResult(outcome="denied", text="Late")
+                    tool_call.end_small(self.env.cr, call_id, again, source)
+                self.env.cr.execute(query, [call_id])
+                kept.append(self.env.cr.fetchone())
+            self.assertEqual(kept[0], kept[1], result)
+        large = CallResult(outcome="ok", text="x" * 5000)
+        self.assertFalse(tool_call.end_small(self.env.cr, call_id, large, "server"))

@@ -656,6 +656,8 @@ class AiAssistant(models.Model):
     @api.model
     def _everywhere(self):
         """The assistants that the user may chat with whatever the chat is about."""
+        # sudo: res.company - all that the record rule needs of them, in place of every column
+        self.env.companies.sudo().fetch(["parent_path"])
         return self.search_fetch(EVERYWHERE, ["approval_mode"])  # which decisions read
 
     def _alternatives(self):

@@ -6,7 +6,9 @@ from urllib.parse import urlsplit
 
 from odoo import api, fields, models
 from odoo.fields import Domain
+from odoo.tools import SQL
 from odoo.tools.sql import column_exists
+from psycopg2.extras import Json
 
 from ...services import const, events, jsonrpc, text
 from ...services.approval import approval, explanation, hints, taint
@@ -628,8 +630,7 @@ class ToolCall(models.Model):
         """
         if not (self.records or self.started_at):
             return False
-        source = source or self._source(words)
-        return source if taint.SOURCES[source] else False
+        return _taint_of(source or self._source(words))
 
     def _is_look_up(self):
         """Definitions, which were reviewed as they would be for being offered, are nobody's result.
@@ -1525,20 +1526,8 @@ class ToolCall(models.Model):
         :param result: `services.specs.CallResult`
         :param source: see `_taint_of_result`
         """
-        shown = sentences.shown(self._reader_language(), result.display)
-        kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
-        vals = {
-            "outcome": result.outcome,
-            "result": text.storable(shown),
-            "llm_text": text.storable(result.text),
-            "tokens": text.tokens(result.text),
-            "whole_text": text.storable(result.whole) or False,
-            "duration_ms": result.duration_ms,
-            "bytes": result.bytes,
-            "kept_bytes": kept if kept > SMALL else 0,
-            "truncated": result.truncated,
-            "taint": self._taint_of_result(result.text, source),
-        }
+        vals = _columns_of_result(result, self._reader_language())
+        vals["taint"] = self._taint_of_result(result.text, source)
         size = vals["kept_bytes"]
         if size and not self._make_room(size):
             vals |= {"result": vals["llm_text"], "whole_text": False, "truncated": True}
@@ -1930,3 +1919,52 @@ def _reads_change(user, change):
         and (not number or readable(user, name, number) is not None)
         and all(model._has_field_access(field, "read") for field in fields)
     )
+
+
+def _columns_of_result(result, lang=None):
+    """:param lang: in which sentences of the host are shown, None for English"""
+    shown = sentences.shown(lang, result.display)
+    kept = text.weight([shown, result.text, result.whole], const.WIRE_CAP)
+    return {
+        "outcome": result.outcome,
+        "result": text.storable(shown),
+        "llm_text": text.storable(result.text),
+        "tokens": text.tokens(result.text),
+        "whole_text": text.storable(result.whole) or False,
+        "duration_ms": result.duration_ms,
+        "bytes": result.bytes,
+        "kept_bytes": kept if kept > SMALL else 0,
+        "truncated": result.truncated,
+    }
+
+
+def _taint_of(source):
+    """Value of the column `taint` for the source of a result."""
+    return source if taint.SOURCES[source] else False
+
+
+def end_small(cr, call_id, result, source):
+    """Record what became of a direct call of a server, once, if it is small: `ToolCall._end_direct` in one statement.
+
+    :param cr: a cursor of its own
+    :param result: as `source` see `ToolCall._vals_of_result`
+    :return: False if the result is too large for that, which is recorded nowhere then
+    """
+    vals = {**_columns_of_result(result), "taint": _taint_of(source) or None}
+    if vals["kept_bytes"]:
+        return False
+    vals["result"] = Json(vals["result"]) if vals["result"] else None
+    vals["whole_text"] = vals["whole_text"] or None
+    pairs = (SQL("%s = %s", SQL.identifier(name), value) for name, value in vals.items())
+    cr.execute(
+        SQL(
+            """
+            UPDATE woow_paas_platform_tool_call
+               SET %s, write_date = now() AT TIME ZONE 'UTC'
+             WHERE call_id = %s AND outcome IS NULL
+            """,
+            SQL(", ").join(pairs),
+            call_id,
+        )
+    )
+    return True

@@ -14,6 +14,7 @@ from typing import Any
 
 from odoo import fields
 
+from ...models.turn import tool_call
 from ...services import text
 from ...services.approval import hints, taint
 from ...services.errors import EngineError
@@ -208,15 +209,22 @@ def close(dbname, results, sources=None):
     """
     sources = sources or {}
 
-    def keep(env):
-        for row in env[CALL].search_fetch([("call_id", "in", list(results))], AT_END):
-            row._end_direct(results[row.call_id], sources.get(row.call_id))
+    def keep_small(cr):
+        return {one for one in sources if tool_call.end_small(cr, one, results[one], sources[one])}
+
+    def keep():
+        left = list(results.keys() - (db.raw(dbname, keep_small) if sources else set()))
+
+        def keep_left(env):
+            for row in env[CALL].search_fetch([("call_id", "in", left)], AT_END):
+                row._end_direct(results[row.call_id], sources.get(row.call_id))
+
+        if left:
+            db.transaction(dbname, keep_left)
 
     try:
-        db.transaction(dbname, keep)
+        keep()
     except db.DatabaseGone as error:
         # Who asked gets the results all the same; those of which nothing can be kept the cron calls unknown.
         _logger.info("The results of %s are kept later: %s", ", ".join(results), error)
-        process.in_background(
-            lambda _engine, runner: runner.db(dbname, db.transaction, dbname, keep)
-        )
+        process.in_background(lambda _engine, runner: runner.db(dbname, keep))
