@@ -22,6 +22,16 @@ TIME = ("time__get_current_time", {"timezone": "UTC"})
 TURN_TABLE = "woow_paas_platform_ai_turn"
 
 
+class _TimedLlm(ScriptedLlm):
+    """:ivar sent_at: when the last answer was out, by `time.monotonic`"""
+
+    sent_at = 0.0
+
+    async def _reply(self, reply, reader, writer):
+        await super()._reply(reply, reader, writer)
+        self.sent_at = time.monotonic()
+
+
 class Llm:
     """The scripted model in a thread of its own; it notes when each request was answered."""
 
@@ -30,7 +40,7 @@ class Llm:
         self.answered = []
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        self.server = ScriptedLlm(self._reply)
+        self.server = _TimedLlm(self._reply)
         asyncio.run_coroutine_threadsafe(self.server.__aenter__(), self.loop).result(5)
         self.base_url = self.server.base_url
 
@@ -88,9 +98,11 @@ def deployment():
 class Person:
     """One user with one conversation."""
 
-    def __init__(self, odoo, login="user"):
+    def __init__(self, odoo, login="user", assistant=None):
+        """:param assistant: id, None for the first"""
         self.http = odoo.session(login)
-        assistant = self.http.get("/api/ai/assistants").json()["assistants"][0]["id"]
+        if assistant is None:
+            assistant = self.http.get("/api/ai/assistants").json()["assistants"][0]["id"]
         made = self.http.post("/api/ai/conversations", json={"assistant_id": assistant})
         self.id = made.json()["id"]
 

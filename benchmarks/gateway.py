@@ -1,8 +1,9 @@
-"""Calls of an MCP client through Odoo, beside the same calls on a session without Odoo: ``make bench-gateway``.
+"""Calls of an MCP client through Odoo, beside the same calls inside and without it: ``make bench-gateway``.
 
-A real Odoo with two workers, threaded calls to the reference server. The rest of a call is what Odoo's own row of it
-says that the engine took (`duration_ms`): what is beyond is HTTP, the key, rights, decision and audit. Argument: the
-number of calls (300).
+A real Odoo with two workers calls the reference server. The same call inside is one that an assistant makes in a chat,
+from the end of its model's answer to the request that holds the result: with rights, decision and audit. The engine's
+share of a client's call is what Odoo's row of it says (`duration_ms`): what is beyond is HTTP, the token, rights,
+decision and audit. Argument: the number of calls (300).
 
 The aim is for a token of a sign-in: Odoo's hash of an API key takes as long as it takes, and is printed beside it.
 """
@@ -10,17 +11,20 @@ The aim is for a token of a sign-in: Odoo's hash of an API key takes as long as 
 import asyncio
 import statistics
 import sys
+import time
 
 import httpx
 
 from dev import processes
 from dev.checks import testbed
 from dev.servers import mcp_servers
+from services.testing.scripted_llm import Reply
 
+from .bed import Llm, Person
 from .figures import ms, none_of, row, run
 from .recall import bare, measure, percentile
 
-AIM = 0.015  # s that a call through /mcp may take more, at the median
+AIM = 0.015  # s that a call through /mcp may take more than inside, at the median
 CALLS = 300
 SET_UP = """
 server = env.ref("woow_paas_platform.mcp_server_demo_everything")
@@ -44,7 +48,7 @@ grant = env["woow_paas_platform.oauth_grant"].create({{
     "expires_at": datetime.now() + timedelta(hours=1),
 }})
 env.flush_all()
-result = grant._renew(family)["access_token"]
+result = grant._renew(family)["access_token"], server.assistant_ids[:1].id
 """
 DURATIONS = """
 SELECT duration_ms FROM woow_paas_platform_tool_call
@@ -52,13 +56,13 @@ SELECT duration_ms FROM woow_paas_platform_tool_call
 """
 
 
-def report(odoo, url: str, count: int) -> None:
+def report(odoo, url: str, llm: Llm, count: int) -> None:
     """Print the medians, and check that each answer is right.
 
-    :param odoo: with a tool ``get-sum`` that runs unasked
+    :param odoo: uses this model, and has a tool ``get-sum``
     :param url: of its server
     """
-    token = odoo.shell(SET_UP.format(url=f"{odoo.url}/mcp"))
+    token, assistant = odoo.shell(SET_UP.format(url=f"{odoo.url}/mcp"))
     made = odoo.session("user").post(
         "/api/mcp/keys", json={"name": "bench", "days": 30, "password": "user"}
     )
@@ -88,9 +92,10 @@ def report(odoo, url: str, count: int) -> None:
         inside = [int(line) for line in odoo.sql(DURATIONS % count).split()]
         pings = measure(lambda _number: ask("ping", {}, token), count)
         listings = measure(listed, count)
+    in_chat, wrong_in_chat = _in_chat(Person(odoo, "user", assistant), llm, name, count)
     direct = asyncio.run(bare(url, count))
-    through, engine, without = map(statistics.median, (called, inside, direct))
-    more = (through - engine) / 1000
+    through, engine, chat, without = map(statistics.median, (called, inside, in_chat, direct))
+    more = (through - chat) / 1000
     row(
         "call through /mcp with a token, median",
         f"{through:.1f} ms",
@@ -104,18 +109,46 @@ def report(odoo, url: str, count: int) -> None:
         f"{pinged:.1f} ms",
         f"ratio of the call {through / pinged:.1f}",
     )
-    row("the same calls, inside the engine", f"{engine:.1f} ms")
+    row("the engine's share of it", f"{engine:.1f} ms", f"rest {through - engine:.1f} ms")
+    row("the same call inside, by an assistant", f"{chat:.1f} ms")
     row("the same tool without Odoo", f"{without:.1f} ms", f"ratio {through / without:.1f}")
     row("more through /mcp than inside", ms(more), aim=f"aim ≤ {ms(AIM)}: {more <= AIM}")
     row("tools/list, median", f"{statistics.median(listings):.1f} ms")
-    none_of(wrong_results=wrong, calls_without_a_row=count - len(inside))
+    none_of(wrong_results=wrong + wrong_in_chat, calls_without_a_row=count - len(inside))
+
+
+def _in_chat(person, llm, name, count):
+    """Milliseconds of the only call of each of `count` turns, after one that warms up; and how many results were wrong.
+
+    :param name: of the tool
+    """
+    took, wrong = [], 0
+
+    def answer(body):
+        nonlocal wrong
+        last = body["messages"][-1]
+        if last["role"] != "tool":
+            return Reply(calls=[(name, {"a": len(took), "b": 1})])
+        wrong += str(len(took) + 1) not in last["content"]
+        took.append((time.monotonic() - llm.server.sent_at) * 1000)
+        return Reply("Done.")
+
+    llm.answer = answer
+    for _turn in range(count + 1):
+        for _event in person.events(person.ask("Add these.")):
+            pass
+    return took[1:], wrong + count + 1 - len(took)
 
 
 def main(arguments: list[str]) -> int:
     count = int(arguments[0]) if arguments else CALLS
     everything = mcp_servers.start_everything(processes.free_port())
-    template = testbed.template()
-    facts = {"WOOW_AI_DEMO_MCP_EVERYTHING_URL": everything.url}
+    template, llm = testbed.template(), Llm()
+    facts = {
+        "WOOW_AI_DEMO_MCP_EVERYTHING_URL": everything.url,
+        "WOOW_AI_DEMO_LLM_URL": llm.base_url,
+        "WOOW_AI_DEMO_LLM_KEY": "test",
+    }
     try:
         everything.wait()
         with testbed.running_postgres(template):
@@ -126,7 +159,7 @@ def main(arguments: list[str]) -> int:
             )
             try:
                 odoo.start()
-                return len(run({"gateway": lambda: report(odoo, everything.url, count)}))
+                return len(run({"gateway": lambda: report(odoo, everything.url, llm, count)}))
             finally:
                 odoo.stop()
     finally:

@@ -118,9 +118,9 @@ def test_action_recall(odoo, mcp_everything, capsys):
     assert "proxy / tool without Odoo" in capsys.readouterr().out
 
 
-def test_calls_of_mcp_clients(odoo, mcp_everything, capsys):
+def test_calls_of_mcp_clients(odoo, llm, mcp_everything, capsys):
     """`make bench-gateway`: each call is answered right and has its row."""
-    run(gateway.report, odoo, mcp_everything.url, 5)
+    run(gateway.report, odoo, mcp_everything.url, llm, 5)
     assert "more through /mcp than inside" in capsys.readouterr().out
 
 
