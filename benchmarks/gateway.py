@@ -1,7 +1,7 @@
 """Calls of an MCP client through Odoo, beside the same calls inside and without it: ``make bench-gateway``.
 
 A real Odoo with two workers calls the reference server. The same call inside is one that an assistant makes in a chat,
-from the end of its model's answer to the request that holds the result: with rights, decision and audit. The engine's
+from the end of the model's answer until its user has the result: with rights, decision and audit, too. The engine's
 share of a client's call is what Odoo's row of it says (`duration_ms`): what is beyond is HTTP, the token, rights,
 decision and audit. Argument: the number of calls (300).
 
@@ -11,7 +11,6 @@ The aim is for a token of a sign-in: Odoo's hash of an API key takes as long as 
 import asyncio
 import statistics
 import sys
-import time
 
 import httpx
 
@@ -122,22 +121,26 @@ def _in_chat(person, llm, name, count):
 
     :param name: of the tool
     """
-    took, wrong = [], 0
+    took, right, asked_at = [], 0, 0.0
 
     def answer(body):
-        nonlocal wrong
+        nonlocal right, asked_at
         last = body["messages"][-1]
         if last["role"] != "tool":
             return Reply(calls=[(name, {"a": len(took), "b": 1})])
-        wrong += str(len(took) + 1) not in last["content"]
-        took.append((time.monotonic() - llm.server.sent_at) * 1000)
+        right += str(len(took) + 1) in last["content"]
+        asked_at = llm.server.sent_at  # of the answer before this one
         return Reply("Done.")
 
     llm.answer = answer
     for _turn in range(count + 1):
-        for _event in person.events(person.ask("Add these.")):
-            pass
-    return took[1:], wrong + count + 1 - len(took)
+        seen = [
+            when
+            for when, event in person.events(person.ask("Add these."))
+            if event["type"] == "tool_result"
+        ]
+        took += [(when - asked_at) * 1000 for when in seen]
+    return took[1:], count + 1 - right
 
 
 def main(arguments: list[str]) -> int:
