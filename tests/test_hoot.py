@@ -20,7 +20,7 @@ class TestHoot(HttpCase):
             "",
             "",
             login="admin",
-            timeout=300,
+            timeout=900,
             success_signal="[HOOT] Test suite succeeded",
             error_checker=unit_test_error_checker,
         )

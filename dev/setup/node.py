@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dev.cache import build_once, digest
 from dev.commands import run
-from dev.paths import DEV, ROOT, link
+from dev.paths import DEV, REQUIREMENTS, ROOT, link
 from dev.progress import step
 from dev.setup import venvs
 
@@ -56,24 +56,33 @@ def node_modules() -> Path:
     return modules
 
 
-@functools.cache
 def template_packages() -> Path:
     """The packages of templates that nothing else here needs, with the binaries that are optional to them."""
-    folder = ROOT / "dev/requirements/templates"
-    files = [folder / "package.json", folder / "package-lock.json"]
+    return _packages("templates")
+
+
+def client_packages() -> Path:
+    """MCP clients of others."""
+    return _packages("clients", "--omit=optional")
+
+
+@functools.cache
+def _packages(kind: str, *flags: str) -> Path:
+    """The packages of a folder in ``dev/requirements``."""
+    files = [REQUIREMENTS / kind / name for name in LOCK_FILES[:2]]
 
     def build(entry: Path) -> None:
         for file in files:
             shutil.copy(file, entry / file.name)
         run(
-            [node().with_name("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            what="Installing the templates' packages",
+            [node().with_name("npm"), "ci", *flags, "--ignore-scripts", "--no-audit", "--no-fund"],
+            what=f"Installing the packages of {kind}",
             cwd=entry,
             env={"PATH": f"{node().parent}:/usr/local/bin:/usr/bin:/bin"},
         )
 
-    with step("Installing the templates' packages"):
-        name = f"templates-{digest(*(file.read_bytes() for file in files))}"
+    with step(f"Installing the packages of {kind}"):
+        name = f"{kind}-{digest(*(file.read_bytes() for file in files))}"
         return build_once(name, build) / "node_modules"
 
 
