@@ -42,7 +42,7 @@ def inspector(url, mode, arguments, key, folder):
     options = {
         "--server-url": url,
         "--transport": "http",
-        "--protocol-era": mode,
+        "--protocol-era": {"auto": "modern"}.get(mode, mode),  # which does not fall back
         "--format": "json",
         "--method": "tools/call",
         "--tool-name": TOOL,
@@ -61,7 +61,7 @@ EACH = pytest.mark.parametrize("client", [fastmcp, typescript, inspector])
 
 
 class Running:
-    """A client in a process of its own, which does what it does by itself."""
+    """A client in a process of its own, which does what it does by itself, and ends with the block."""
 
     def __init__(self, client, url, mode, arguments, folder, key=""):
         environment = {
@@ -80,7 +80,15 @@ class Running:
         )
         self.said = []
         self._timer = threading.Timer(PATIENCE, self.process.kill)
+
+    def __enter__(self):
         self._timer.start()
+        return self
+
+    def __exit__(self, *_):
+        self._timer.cancel()
+        self.process.kill()
+        self.process.wait()
 
     def address(self):
         """Where it sends its user to sign in."""
@@ -95,7 +103,6 @@ class Running:
         """The last line of JSON that it has printed."""
         self.said += self.process.stdout
         self.process.wait()
-        self._timer.cancel()
         assert self.process.returncode == 0, self._output()
         return json.loads(next(line for line in reversed(self.said) if line.startswith("{")))
 
@@ -118,7 +125,8 @@ def counted(odoo_prefork, counter):
 def test_a_client_with_a_key(odoo_prefork, counted, client, mode, tmp_path):
     name = f"{client.__name__}-{mode}-{odoo_prefork.db}"
     url, key = f"{odoo_prefork.url}/mcp", new_key(odoo_prefork)
-    seen = Running(client, url, mode, {"id": name}, tmp_path, key).result()
+    with Running(client, url, mode, {"id": name}, tmp_path, key) as running:
+        seen = running.result()
     assert f"counted {name}" in json.dumps(seen)
     assert seen.get("version", ERAS[mode]) == ERAS[mode]
     assert TOOL in seen.get("tools", [TOOL])
@@ -128,20 +136,20 @@ def test_a_client_with_a_key(odoo_prefork, counted, client, mode, tmp_path):
 @EACH
 def test_a_user_signs_a_client_in(odoo_prefork, counted, client, browser, tmp_path):
     name = f"signed-in-{client.__name__}-{odoo_prefork.db}"
-    running = Running(client, f"{odoo_prefork.url}/mcp", "auto", {"id": name}, tmp_path)
-    context = browser.new_context(base_url=odoo_prefork.url)
+    url, context = f"{odoo_prefork.url}/mcp", browser.new_context(base_url=odoo_prefork.url)
     try:
-        page = context.new_page()
-        page.goto(running.address())
-        page.locator("#login").fill("user")
-        page.locator("#password").fill("user")
-        page.get_by_role("button", name="Log in", exact=True).click()
-        expect(page.get_by_role("heading")).to_contain_text("Connect “")
-        page.get_by_role("button", name="Allow").click()
-        page.wait_for_url("**/callback?*")
+        with Running(client, url, "auto", {"id": name}, tmp_path) as running:
+            page = context.new_page()
+            page.goto(running.address())
+            page.locator("#login").fill("user")
+            page.locator("#password").fill("user")
+            page.get_by_role("button", name="Log in", exact=True).click()
+            expect(page.get_by_role("heading")).to_contain_text("Connect “")
+            page.get_by_role("button", name="Allow").click()
+            page.wait_for_url("**/callback?*")
+            assert f"counted {name}" in json.dumps(running.result())
     finally:
         context.close()
-    assert f"counted {name}" in json.dumps(running.result())
     assert counted.executions(name) == 1
     called = [("tool_name", "=", TOOL.rpartition("__")[2]), ("client_name", "!=", False)]
     (last,) = odoo_prefork.rpc(CALLS, "search_read", called, ["user_id"], limit=1, order="id desc")

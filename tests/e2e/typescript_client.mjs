@@ -46,30 +46,24 @@ const transport = () =>
             : { authProvider: provider }
     );
 
-async function connected() {
+async function connected(over) {
     const client = new Client(
         { name: "typescript", version: "1" },
         { versionNegotiation: { mode } }
     );
-    const first = transport();
     try {
-        await client.connect(first);
+        await client.connect(over);
         return client;
     } catch (error) {
-        if (!(error instanceof UnauthorizedError)) {
+        if (!(error instanceof UnauthorizedError) || kept.tokens) {
             throw error;
         }
-        await first.finishAuth(await answered);
     }
-    const again = new Client(
-        { name: "typescript", version: "1" },
-        { versionNegotiation: { mode } }
-    );
-    await again.connect(transport());
-    return again;
+    await over.finishAuth(await answered);
+    return connected(transport());
 }
 
-const client = await connected();
+const client = await connected(transport());
 const { tools } = await client.listTools();
 const called = await client.callTool({ name: tool, arguments: JSON.parse(given) });
 stdout.write(
