@@ -1086,6 +1086,27 @@ class TestTasks(AskingCase):
         self.assertEqual(self._task()["result"]["_meta"]["code"], "denied")
         self.assertEqual(self.begun, [])
 
+    def test_an_approved_task_that_is_over_is_not_begun_by_the_same_call(self):
+        """Its tool was switched off when it was allowed, or its client has cancelled it."""
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        for number, city in enumerate(("Rome", "Bonn"), 1):
+            self._made(TAKES, arguments={"city": city})
+            self._decided("approve_once")
+            if city == "Rome":
+                self.forecast.active = False
+                self.env.flush_all()
+                self.assertEqual(self._task()["result"]["_meta"]["code"], "denied")
+                self.forecast.active = True
+            else:
+                self._task("tasks/cancel")
+            self.env.flush_all()
+            over = self._rows()[-1]
+            made = self._made(TAKES, arguments={"city": city})["result"]
+            self.assertEqual(made["status"], "input_required", city)
+            self.assertEqual((self.begun, over.started_at), ([], False))
+            self.assertEqual(len(self._rows()), 2 * number)
+
     def test_a_cancelled_task_asks_nobody(self):
         self.forecast.approval_policy = "ask"
         self.env.flush_all()

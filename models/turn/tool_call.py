@@ -1075,6 +1075,9 @@ class ToolCall(models.Model):
                 ("approval", "in", ("pending", "approved", "denied")),
                 ("started_at", "=", False),
                 ("create_date", ">", fields.Datetime.now() - CLIENT_WAIT),
+                "|",
+                ("approval", "=", "denied"),
+                ("outcome", "=", False),
             ],
             ["approval", "call_id", "create_date", "turn_id"],  # arguments may be long
             order="id desc",
