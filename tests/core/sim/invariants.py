@@ -217,7 +217,7 @@ def what_was_approved_is_what_runs(world):
     """Asked or not, the tool that runs is the one of the call's row, with the arguments that were allowed."""
     for arrival in world.arrivals:
         runs = (arrival.database, arrival.server, arrival.tool, arrival.arguments)
-        allowed = world.people.approved.get((arrival.database, arrival.token))
+        allowed = world.people.approved.get(arrival.token)
         if allowed and runs != allowed:
             yield "allowed", allowed, "executed", runs
         asked = world.asked_for.get((arrival.database, arrival.token))
@@ -333,6 +333,33 @@ def budgets_are_kept(world):
             yield name, turn.id, "answered without a budget"
 
 
+def a_direct_call_is_made_as_written_down(world):
+    """Once at most, after its start is on disk, and after the yes of its person where one is needed."""
+    yield from world.direct_calls.started_off
+    executed = {(a.database, a.token) for a in world.arrivals if a.executed}
+    for name, row in _direct_calls(world):
+        made = world.direct_calls.executions[name, row.id]
+        if made > (row.started >= 0):
+            yield name, row.id, f"made {made} times, started at {row.started}"
+        if row.results and 0 <= row.results[0][0] < row.started:
+            yield name, row.id, row.results, "but it started at", row.started
+        if row.outcome == "ok" and (name, row.wanted.arguments["token"]) not in executed:
+            yield name, row.id, "ok, but it was not executed"
+
+
+def a_direct_call_keeps_its_first_result(world):
+    for name, row in _direct_calls(world):
+        if len(row.results) > 1:
+            yield name, row.id, row.results
+
+
+def every_direct_call_ends(world):
+    """Whoever dies meanwhile, and whatever was lost."""
+    for name, row in _direct_calls(world):
+        if not row.outcome:
+            yield name, row.id, row.approval, f"started at {row.started}"
+
+
 def every_turn_ends(world):
     """Once faults end, every turn ends; people answer what it asks."""
     for database, turn in _turns(world):
@@ -380,6 +407,9 @@ INVARIANTS = (
     runs_leave_room,
     every_request_has_its_cost,
     budgets_are_kept,
+    a_direct_call_is_made_as_written_down,
+    a_direct_call_keeps_its_first_result,
+    every_direct_call_ends,
     every_turn_ends,
     nothing_is_beyond_the_engine,
 )
@@ -395,6 +425,12 @@ def _turns(world):
     for name, database in world.databases.items():
         for turn in database.turns.values():
             yield name, turn
+
+
+def _direct_calls(world):
+    for name, table in world.direct_calls.tables.items():
+        for row in table.rows.values():
+            yield name, row
 
 
 def _events(turn, kind):

@@ -4,6 +4,7 @@
 """
 
 import contextlib
+from dataclasses import replace
 from unittest import mock
 
 from services import specs
@@ -16,7 +17,7 @@ from services.turn.ports import Loaded
 from services.turn.queue import heartbeat, queue_worker, runner
 
 from . import database as sim_database
-from . import run
+from . import direct_calls, run
 
 
 def _leaves_calls_open(self, turn, _close=Database._close):
@@ -74,6 +75,18 @@ async def _sends_what_is_refused(self, request, _reserve=TurnJournal.reserve):
         return await _reserve(self, request)
     except BudgetExhausted:
         return f"{self.claim.epoch}-{request.key}"
+
+
+def _keeps_the_first_arguments(
+    self, turn, call, decision, _arguments, shown, _decide=Database.decide_call
+):
+    _decide(self, turn, call, decision, None, shown)
+
+
+def _asks_nobody_about_a_direct_call(self, wanted, _look=direct_calls.Table.look_for_direct):
+    seen = _look(self, wanted)
+    is_asking = seen.said in ("ask", "wait")
+    return replace(seen, said="run", row=None, version=0) if is_asking else seen
 
 
 @contextlib.contextmanager
@@ -696,6 +709,40 @@ MUTANTS = {
         "budgets_are_kept",
         10,
         (TurnJournal, "reserve", _sends_what_is_refused),
+    ),
+    "a yes to a client's call starts it as often as it comes": (
+        "a_direct_call_is_made_as_written_down",
+        59,
+        (direct_calls.Table, "is_as_seen", lambda *_: True),
+    ),
+    "a client's call that is over starts again": (
+        "a_direct_call_is_made_as_written_down",
+        266,
+        (
+            direct_calls.Row,
+            "is_undone",
+            property(lambda row: row.started < 0 and row.approval in ("pending", "approved")),
+        ),
+    ),
+    "nobody is asked about a client's call": (
+        "a_direct_call_is_made_as_written_down",
+        11,
+        (direct_calls.Table, "look_for_direct", _asks_nobody_about_a_direct_call),
+    ),
+    "a late result of a client's call replaces the first": (
+        "a_direct_call_keeps_its_first_result",
+        15,
+        (direct_calls.Row, "end", direct_calls.Row.put_result),
+    ),
+    "a client's call of a dead process stays open": (
+        "every_direct_call_ends",
+        23,
+        (direct_calls.Table, "sweep", lambda _table: None),
+    ),
+    "other arguments run than were allowed": (
+        "what_was_approved_is_what_runs",
+        0,
+        (Database, "decide_call", _keeps_the_first_arguments),
     ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",

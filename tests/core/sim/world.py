@@ -11,6 +11,7 @@ from services.testing import model_store
 
 from . import fate, people
 from .database import Database
+from .direct_calls import DirectCalls
 from .fate import HORIZON
 from .machine import lent_to
 from .process import Process
@@ -63,6 +64,7 @@ class World(Record):
         self.outages = {name: Outage() for name in self.databases}
         self.people = people.People(self)
         self.triggers = Triggers(self)
+        self.direct_calls = DirectCalls(self)
 
     # ------------------------------------------------------------ time and dice
 
@@ -152,34 +154,34 @@ class World(Record):
             llm=LlmSpec(id=1, base_url="http://127.0.0.1:9", model="sim"),
             system_prompt="",
             history=({"role": "user", "content": "Hi"},),
-            servers=tuple(
-                ServerSpec(
-                    id=number,
-                    name=f"server {number}",
-                    database=database.name,
-                    url=f"https://mcp{number}.example.com/",
-                    transport="streamable_http",
-                    trust_level=server.trust,
-                )
-                for number, server in database.servers.items()
-            ),
-            tools=tuple(
-                ToolSpec(
-                    id=tool.id,
-                    server_id=tool.server.id if tool.server else 0,
-                    name=tool.name,
-                    alias=tool.alias,
-                    definition=tool.definition,
-                    annotations={"readOnlyHint": tool.is_harmless},
-                    records=tool.records,
-                )
-                for tool in tools
-            ),
+            servers=tuple(self.server_spec(database, one) for one in database.servers.values()),
+            tools=tuple(self.tool_spec(tool) for tool in tools),
             limits=Limits(
                 turn_timeout=self.plan.turn_timeout,
                 turn_tools_timeout=self.plan.tools_timeout,
                 confirm_round=self.plan.confirm,
             ),
+        )
+
+    def server_spec(self, database, server):
+        return ServerSpec(
+            id=server.id,
+            name=f"server {server.id}",
+            database=database.name,
+            url=f"https://mcp{server.id}.example.com/",
+            transport="streamable_http",
+            trust_level=server.trust,
+        )
+
+    def tool_spec(self, tool):
+        return ToolSpec(
+            id=tool.id,
+            server_id=tool.server.id if tool.server else 0,
+            name=tool.name,
+            alias=tool.alias,
+            definition=tool.definition,
+            annotations={"readOnlyHint": tool.is_harmless},
+            records=tool.records,
         )
 
     # ------------------------------------------------------------ the scheduler
@@ -200,6 +202,7 @@ class World(Record):
         with lent_to(self):
             self.people.begin()
             self.triggers.begin()
+            self.direct_calls.begin()
             for _ in range(self.plan.processes):
                 self.start_process()
             self.plan.begin(self)
@@ -224,7 +227,8 @@ class World(Record):
             self.start_process()
 
     def _is_over(self):
-        return self.triggers.is_over() and all(
+        is_over = self.triggers.is_over() and self.direct_calls.is_over()
+        return is_over and all(
             turn.state in model_store.FINAL
             for database in self.databases.values()
             for turn in database.turns.values()
