@@ -910,7 +910,7 @@ SCHEMAS = {
                 {
                     "since": MOMENT,
                     "currency": TEXT,
-                    "assistants": _list(_object({"id": _or_null(INT), "name": TEXT, **USED})),
+                    "assistants": _list(_object({"id": _or_null(INT), "name": TEXT, "currency": TEXT, **USED})),
                 }
             ),
         }

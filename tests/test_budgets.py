@@ -191,6 +191,13 @@ class TestBudgets(BudgetCase):
         self._end(cost, 1)
         self.assertEqual(cost.state, "settled")
 
+    def test_an_archived_budget_tells_nobody_of_requests_that_run(self):
+        budget = self._budget(1)
+        cost = self._spend(1)
+        budget.active = False
+        self._end(cost, 1)
+        self.assertEqual((cost.state, self._period(budget)), ("settled", (1, 0)))
+
     def test_another_currency_is_converted(self):
         euro = self.env.ref("base.EUR")
         euro.active = True
@@ -415,6 +422,19 @@ class TestBudgetsAtEntrances(AiHttpCase):
         seen = {one["name"]: (one["percent"], one["left"]) for one in usage["budgets"]}
         self.assertEqual(seen, {"Acme": (25, 150), "Company": (5, None)})
         self.assertFalse(usage["month"]["assistants"])
+
+    def test_amounts_of_two_currencies_are_not_added_up(self):
+        euro = self.env.ref("base.EUR")
+        euro.active = True
+        abroad = self.env["res.company"].create({"name": "Abroad", "currency_id": euro.id})
+        for tokens, company in ((50, self.env.company), (40, abroad)):
+            self._use(tokens, assistant_id=self.assistant.id, company_id=company.id)
+        lines = self._call("GET", "/api/ai/usage")[1]["month"]["assistants"]
+        self.assertEqual(
+            {(line["currency"], line["output_tokens"]) for line in lines},
+            {(self.env.company.currency_id.name, 50), ("EUR", 40)},
+        )
+        self.assertEqual(self.url_open("/my/ai/usage").status_code, 200)
 
     def test_without_budgets_the_page_says_so(self):
         self._sign_in(self.stranger)

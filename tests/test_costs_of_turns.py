@@ -77,6 +77,16 @@ class TestCostsOfTurns(TurnByHandCase):
         self.env.invalidate_all()
         self.assertEqual((cost.state, cost.is_estimated), ("settled", True))
 
+    def test_no_company_pays_that_is_not_the_users(self):
+        """A browser names the active companies."""
+        other = self.env["res.company"].create({"name": "Not theirs"})
+        for named in (other.ids, [other.id, self.member.company_id.id], [0]):
+            self.turn.companies = named
+            self.assertEqual(self.turn._payer().company, self.member.company_id.id)
+        self.member.company_ids += other
+        self.turn.companies = other.ids
+        self.assertEqual(self.turn._payer().company, other.id)
+
     def test_nobody_else_spends_for_a_turn(self):
         with self.assertRaises(LeaseLost):
             self.store.reserve(replace(self.claim, epoch=self.claim.epoch + 1), self.request)

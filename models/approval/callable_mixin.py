@@ -99,15 +99,10 @@ class CallableMixin(models.AbstractModel):
             for assistant in assistants.sudo() or [assistants.browse()]
         )
 
-    @api.model
-    def _assistants_of_caller(self):
-        """The assistants that the current user may chat with, whatever the chat is about."""
-        return self.env["ai.assistant"].sudo(False).search(EVERYWHERE)
-
     def _direct_call_decision(self, arguments, action=None, assistants=None):
         """The decision on a call without a chat for the current user, see `_direct_call_refusal`."""
         if assistants is None:
-            assistants = self._assistants_of_caller()
+            assistants = self.env["ai.assistant"].sudo(False)._everywhere()
         if not action:  # which every assistant is offered in a chat about its record
             assistants = self._offered_by(assistants)
         return self._decision(arguments, assistants, self.env.user)
@@ -119,7 +114,7 @@ class CallableMixin(models.AbstractModel):
         question that is asked only because nobody has decided about the tool, and no other.
 
         :param action: the `action_type` by which the caller may make this very call, if there is one
-        :param assistants: `_assistants_of_caller`, where they are known already
+        :param assistants: `ApprovalMixin._everywhere`, where they are known already
         :param is_confirmed: the person has this very call in front of them and wants it: what asks, asked them
         :return: code and sentence, None if the call may be made
         """
@@ -155,3 +150,10 @@ class ApprovalMixin(models.AbstractModel):
         help="Risky are calls that delete, overwrite or send data, and all calls of servers that are not trusted. "
         "Once the assistant has read text that others may have written, every call that could do harm asks.",
     )
+
+    @api.model
+    def _everywhere(self):
+        """The assistants that the current user may chat with, whatever the chat is about."""
+        # sudo: res.company - all that the record rule needs of them, in place of every column
+        self.env.companies.sudo().fetch(["parent_path"])
+        return self.search_fetch(EVERYWHERE, ["approval_mode"])  # which decisions read

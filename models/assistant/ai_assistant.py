@@ -11,7 +11,6 @@ from ...services.sentence import _lt
 from ...services.versions.exchange import Shape
 from ...tools import host, limits, mcp_switch, sentences, server_files
 from ...tools.refusals import BadInput, NotThere, Refusal, TooOften, Unavailable
-from ..approval.callable_mixin import EVERYWHERE
 from ..mixins.exchange_mixin import found, shape_of, value_of
 from .assistant_version import ACCESS, PUBLISHED, RULE, STATE, TRANSLATED
 from .record_access import PRESETS
@@ -652,13 +651,6 @@ class AiAssistant(models.Model):
         return {**action, "domain": [("assistant_id", "=", self.id)], "context": {}}
 
     # ------------------------------------------------------------ availability
-
-    @api.model
-    def _everywhere(self):
-        """The assistants that the user may chat with whatever the chat is about."""
-        # sudo: res.company - all that the record rule needs of them, in place of every column
-        self.env.companies.sudo().fetch(["parent_path"])
-        return self.search_fetch(EVERYWHERE, ["approval_mode"])  # which decisions read
 
     def _alternatives(self):
         """The assistants that may answer a question to this one instead of it, as far as the user may chat with them.

@@ -208,7 +208,9 @@ class Budget(models.Model):
         return result
 
     def _forget_rules(self):
+        """Read rules anew, also after the commit: until then the runner of this process keeps the former ones."""
         self.env.registry.clear_cache()
+        self.env.cr.postcommit.add(self.env.registry.clear_cache)
 
     @api.model
     @ormcache()
@@ -351,9 +353,9 @@ class Budget(models.Model):
         if not owner.active:
             return
         env = budget.with_context(lang=owner.lang).env
-        rule = next(
-            rule for rules in self._rules().values() for rule in rules if rule.id == self.id
-        )
+        own = (rule for rules in self._rules().values() for rule in rules if rule.id == self.id)
+        if not (rule := next(own, None)):  # archived while the request was being answered
+            return
         if level == 100 and rule.is_hard:
             sentence = sentences.translated(env, budgets.used_up(rule, period.ends_at))
         else:
@@ -449,7 +451,8 @@ class Budget(models.Model):
         return is_own or person in workspace._managers() or person.has_group(ADMIN)
 
     def _month_of_caller(self):
-        """``{since, currency, assistants: [{id, name, requests, input_tokens, output_tokens, amount}]}``"""
+        """``{since, currency, assistants: [{id, name, requests, input_tokens, output_tokens, amount, currency}]}``,
+        a line for each currency that companies have paid in."""
         zone = self.env.user.tz or "UTC"
         since, _until = budgets.period_of(fields.Datetime.now(), "month", zone)
         # sudo: cost - the caller's own
@@ -458,7 +461,7 @@ class Budget(models.Model):
             .sudo()
             ._read_group(
                 [("user_id", "=", self.env.uid), ("date", ">=", since)],
-                ["assistant_id"],
+                ["assistant_id", "company_id.currency_id"],
                 [f"{name}:sum" for name in SUMS],
                 order="company_amount:sum desc, assistant_id",
             )
@@ -467,8 +470,9 @@ class Budget(models.Model):
             "since": utc(since),
             "currency": self.env.user.company_id.currency_id.name,
             "assistants": [
-                {"id": assistant.id or None, "name": assistant.name or ""} | _sums(sums)
-                for assistant, *sums in rows
+                {"id": assistant.id or None, "name": assistant.name or "", "currency": currency.name}
+                | _sums(sums)
+                for assistant, currency, *sums in rows
             ],
         }
 
@@ -478,7 +482,7 @@ class Budget(models.Model):
         for entry in usage["budgets"]:
             self._put_in_words(entry)
         for line in usage["month"]["assistants"]:
-            line["amount"] = self._quantity(line["amount"], usage["month"]["currency"])
+            line["amount"] = self._quantity(line["amount"], line["currency"])
             line["tokens"] = self._quantity(line["input_tokens"] + line["output_tokens"])
         return usage
 

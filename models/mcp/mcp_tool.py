@@ -644,12 +644,12 @@ class McpTool(models.Model):
         server = tool.server_id
         if server.scope == "user":
             return server in server.with_context(active_test=False)._of_person_anywhere(user)
-        return bool(self._offered_by(self.with_user(user)._assistants_of_caller()))
+        return bool(self._offered_by(self.env["ai.assistant"].with_user(user)._everywhere()))
 
     def _never_run_for_caller(self):
         """Tools among these of which every call of the current user without a chat is denied, whatever its arguments:
         an assistant that offers the tool blocks it."""
-        assistants, groups = self._assistants_of_caller(), {}
+        assistants, groups = self.env["ai.assistant"].sudo(False)._everywhere(), {}
         for tool in self:
             for assistant in tool._offered_by(assistants) or [assistants.browse()]:
                 groups.setdefault(assistant, []).append(tool.id)

@@ -193,8 +193,8 @@ class AiTurn(models.Model):
         )
 
     def _paying_company_id(self):
-        """Id of the company that the turn's requests count for."""
-        return (self.companies or self.user_id.company_id.ids)[0]
+        """Id of the company that the turn's requests count for, which is one of the user's."""
+        return self._allowed_companies().ids[0]
 
     def _given_call(self):
         """:return: the `GivenCall` that is all that the turn does, or None"""

@@ -431,17 +431,17 @@ MUTANTS = {
     ),
     "Stop is notified but not stored": (
         "stop_is_never_lost",
-        18,
+        23,
         (Database, "request_stop", _notifies_without_storing),
     ),
     "a Stop of an entered message is dropped": (
         "stop_is_never_lost",
-        64,
+        99,
         (Database, "request_stop", _drops_the_stop_of_an_entered_message),
     ),
     "a call in flight is reported as cancelled": (
         "what_did_not_run_is_not_told_as_done",
-        18,
+        50,
         (Database, "_close", _reports_calls_in_flight_as_cancelled),
     ),
     "a sign-in writes into a running log": (
@@ -472,12 +472,12 @@ MUTANTS = {
     ),
     "a question that was asked is asked again": (
         "nobody_is_asked_twice",
-        168,
+        41,
         (Database, "suspend_call", _asks_after_a_start),
     ),
     "a call is resumed by its name": (
         "what_was_approved_is_what_runs",
-        11,
+        14,
         (tools.TurnTools, "find", _resumes_by_name),
         (Database, "_may_start", _compares_the_call_with_itself),
     ),
@@ -523,7 +523,7 @@ MUTANTS = {
     ),
     "events of a lost COMMIT reuse their numbers": (
         "one_writer_without_gaps",
-        225,
+        247,
         (journal, "OutcomeUnknown", _NotDone),
     ),
     "a refused write keeps its numbers": (
@@ -543,7 +543,7 @@ MUTANTS = {
     ),
     "a heartbeat reports no Stop": (
         "stop_is_never_lost",
-        1255,
+        124,
         (Database, "heartbeat", _reports_no_stop),
     ),
     "a turn is loaded without its Stop": (
@@ -603,7 +603,7 @@ MUTANTS = {
     ),
     "a grant replaces the decision on a rehearsal": (
         "what_was_shown_is_what_is_changed",
-        294,
+        504,
         (Database, "_may_start", _lets_a_grant_replace_the_decision),
     ),
     "rows are on disk before their result": (
@@ -697,7 +697,7 @@ MUTANTS = {
     ),
     "what other requests have reserved can be spent, too": (
         "budgets_are_kept",
-        31,
+        53,
         (Database, "check_budget", _counts_only_what_is_spent),
     ),
     "a request that has ended stays reserved": (
@@ -746,7 +746,7 @@ MUTANTS = {
     ),
     "a call is suspended twice by one question": (
         "nobody_is_asked_twice",
-        168,
+        41,
         (Database, "suspend_call", _suspends_twice),
     ),
 }
