@@ -27,6 +27,15 @@ DO $$ BEGIN
     END IF;
 END $$;
 
+-- runs start and end in the original; a backup of an older version has none
+DO $$ BEGIN
+    IF to_regclass('woow_paas_platform_ai_run') IS NOT NULL THEN
+        UPDATE woow_paas_platform_ai_run
+           SET state = 'stopped', ended_at = now() AT TIME ZONE 'UTC'
+         WHERE state IN ('scheduled', 'started');
+    END IF;
+END $$;
+
 -- tests of assistants go on in the original; a backup of an older version has none
 DO $$ BEGIN
     IF to_regclass('woow_paas_platform_assistant_test_result') IS NOT NULL THEN

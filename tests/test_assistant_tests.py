@@ -447,6 +447,17 @@ class TestAssistantTests(AiHttpCase):
         self._work((Reply("No idea."),))
         self.assertFalse(third.activity_ids, "it failed before")
 
+    def test_a_run_whose_test_is_deleted_ends(self):
+        Run = self.env[RUN]
+        night = self.env.ref("woow_paas_platform.ir_cron_run_tests").ir_actions_server_id
+        self.env[TEST].search([("id", "!=", self.test.id)]).is_nightly = False
+        night.run()
+        first = Run.search([("is_scheduled", "=", True)])
+        self.test.unlink()
+        self.assertEqual(first.state, "running")
+        night.run()
+        self.assertEqual(first.state, "done")
+
     # ------------------------------------------------------------ from a conversation
 
     def _turn(self, user, prompt="Weather?", channel=None):

@@ -4,13 +4,13 @@ from datetime import timedelta
 from unittest.mock import patch
 
 from odoo import Command, fields
-from odoo.exceptions import AccessError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import Form, new_test_user, tagged
 
 from ..models.turn.ai_turn import PROMPT_CHARS
 from ..models.turn.ai_turn_request import DATA
 from ..services import events
-from ..tools import db
+from ..tools import copies, db
 from .common import AiCase
 
 ASK = "woow_ask_assistant"
@@ -340,6 +340,64 @@ class TestRuns(RunCase):
         self.assertEqual((run.state, run.turn_id.retry_of_id), ("started", first))
         self._end(run)
         self.assertEqual(run.state, "done")
+
+    def test_a_retry_in_the_chat_is_the_run_again(self):
+        """Nobody else tries it again meanwhile, which would repeat its calls."""
+        run = self._press()
+        self._start()
+        first = self._end(run, "failed").turn_id
+        second = first.with_user(self.internal)._retry().sudo()
+        self.assertEqual((run.state, run.turn_id, run.ended_at), ("started", second, False))
+        with self.assertRaisesRegex(UserError, "has not failed"):
+            run.with_user(self.internal).action_retry()
+        self._wait(run)
+        self.assertEqual(run._of_turn(second.with_user(self.internal)._retry().sudo()), run)
+        self._end(run)
+        self.assertEqual(run.state, "done")
+
+    def test_another_answer_in_the_chat_is_not_put_down_again(self):
+        run = self._press()
+        self._start()
+        first = self._end(run).turn_id
+        notes = self.contact.message_ids
+        another = first.with_user(self.internal)._retry().sudo()
+        another.write({"state": "running"})
+        another._begin_wait(confirm=3)
+        self.assertFalse(self.contact.activity_ids)
+        another.write({"state": "running"})
+        another._end("failed", "", error=("llm_unavailable", "Down."))
+        self.assertEqual((run.state, run.turn_id), ("done", first))
+        self.assertEqual(self.contact.message_ids, notes)
+
+    def test_it_works_in_the_companies_of_its_user_whoever_tries_again(self):
+        own = self.internal.company_id
+        first, theirs = self.env["res.company"].create(
+            [{"name": "A first one", "sequence": -1}, {"name": "Of an administrator"}]
+        )
+        self.internal.company_ids += first
+        self.admin.company_ids += theirs
+        run = self._press()
+        self._start()
+        self.assertEqual(run.turn_id.companies, [own.id, first.id])
+        self._end(run, "failed")
+        presser = run.with_user(self.admin).with_context(allowed_company_ids=theirs.ids)
+        presser.action_retry()
+        turn = run.turn_id
+        self.assertEqual(turn.companies, [own.id, first.id])
+        self.assertEqual((turn.lang, turn._payer().company), (self.internal.lang, own.id))
+
+    def test_a_copy_of_the_database_starts_and_keeps_none(self):
+        started = self._press()
+        self._start()
+        scheduled = self._press(self.env["res.partner"].create({"name": "Another"})) - started
+        self.env.flush_all()
+        copies.end_what_is_under_way(self.env.cr)
+        self.env.invalidate_all()
+        self._start()
+        both = started | scheduled
+        self.assertEqual(both.mapped("state"), ["stopped", "stopped"])
+        self.assertTrue(all(both.mapped("ended_at")))
+        self.assertFalse(scheduled.turn_id)
 
     def test_a_run_is_over_when_its_conversation_is_deleted(self):
         run = self._press()

@@ -58,7 +58,7 @@ LONG = {
     "test_store_model.py": 40,
 }
 UNSTABLE = 3  # tests of *e2e* that may run again; real processes and browsers share two cores
-TIME_LIMIT = 3000  # seconds for one runner; a hanging one fails with a report instead of holding CI
+TIME_LIMIT = 4500  # seconds for one runner; a hanging one fails with a report instead of holding CI
 
 # Odoo refuses cursors to what a thread still wants to read or write when its test has ended.
 AFTER_A_TEST = (r"400 Bad Request: Trying to open a test cursor",)

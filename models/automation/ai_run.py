@@ -321,7 +321,10 @@ class AiRun(models.Model):
     def _of_turn(self, turn):
         """The run of a turn, or of the one that it tries again: a thread of mails has several in one conversation."""
         runs = self.search([("channel_id", "=", turn.channel_id.id)])
-        return runs.filtered(lambda run: run.turn_id in turn | turn.retry_of_id)[:1] or runs[:1]
+        tried = turn
+        while earlier := tried[-1:].retry_of_id - tried:
+            tried += earlier
+        return runs.filtered(lambda run: run.turn_id in tried)[:1] or runs[:1]
 
     def _is_about(self, about):
         return (self.res_model or False, self.res_id or False) == tuple(about.values())
@@ -402,10 +405,7 @@ class AiRun(models.Model):
         return ""
 
     def _ask(self):
-        user, action = self.user_id, self.action_id
-        companies = user._woow_ai_companies(user.company_ids.ids)
-        context = {"lang": user.lang, "tz": user.tz, "allowed_company_ids": companies.ids}
-        env = self.env(user=user.id, su=False, context={**context, **db.SEND_LATER})
+        user, action, env = self.user_id, self.action_id, self._env_of_user()
         if self.mail_from:
             turn = self.address_id._ask(self, env)
             self.write({"state": "started", "channel_id": turn.channel_id.id, "turn_id": turn.id})
@@ -422,7 +422,7 @@ class AiRun(models.Model):
         turn = channel._ask(
             Question(
                 instruction,
-                companies=companies.ids,
+                companies=env.companies.ids,
                 # The record may have no name; the words are others' all the same.
                 foreign_name=(name or record._description) if is_foreign else None,
                 is_unattended=True,
@@ -431,6 +431,13 @@ class AiRun(models.Model):
         )
         self.write({"state": "started", "channel_id": channel.id, "turn_id": turn.id})
         self._record_ran_as()
+
+    def _env_of_user(self):
+        """Environment of the run's user in all companies of theirs, their own first."""
+        user = self.user_id
+        companies = user._woow_ai_companies(None)
+        context = {"lang": user.lang, "tz": user.tz, "allowed_company_ids": companies.ids}
+        return self.env(user=user.id, su=False, context={**context, **db.SEND_LATER})
 
     def _record_ran_as(self):
         self._record_act("ran_as", of=self.user_id, action=self.action_id, turn=self.turn_id)
@@ -445,7 +452,7 @@ class AiRun(models.Model):
         """
         # sudo: ai_run - the system's row of a turn that the caller decides, stops or ends
         run = turn.sudo()._run()
-        if not run:
+        if not run or run.state == "done":  # whose user asks for another answer in the chat
             return
         run.activity_ids.unlink()
         if turn.state == "waiting":
@@ -738,21 +745,19 @@ class AiRun(models.Model):
             raise UserError(
                 self.env._("A refused mail is not kept. Ask the sender to send it again.")
             )
-        run.write(
-            {
-                "problem": False,
-                "ended_at": False,
-                "is_escalated": False,
-                "requester_ids": [Command.link(self.env.uid)],
-            }
-        )
+        run.requester_ids = [Command.link(self.env.uid)]
         if run.turn_id.state in FINAL_STATES:
-            turn = run.turn_id.with_user(run.user_id).sudo(False)._retry()
-            run.write({"state": "started", "turn_id": turn.id})
+            run.turn_id.with_env(run._env_of_user())._retry()
             run._record_ran_as()
         else:
-            run.write({"state": "scheduled", "depth": 0})
+            run._go_on("scheduled", depth=0)
             self._look_soon()
+
+    def _go_on(self, state, **values):
+        """Take up a run that has ended."""
+        self.write(
+            {"state": state, "problem": False, "ended_at": False, "is_escalated": False, **values}
+        )
 
     def action_open_chat(self):
         self.ensure_one()
@@ -778,6 +783,13 @@ class AiTurn(models.Model):
         runs = self.env["woow_paas_platform.ai_run"].sudo()
         runs.search([("turn_id", "in", self.ids), ("state", "=", "started")])._stop()
         return super()._leave_runs()
+
+    def _retry(self, assistant=None, in_browser=False):
+        turn = super()._retry(assistant, in_browser)
+        run = self._run()
+        if run and run.state != "done":  # its answer is where it belongs
+            run._go_on("started", turn_id=turn.id)
+        return turn
 
     def action_add_to_tests(self):
         """Make a test of the turn, and open it."""

@@ -294,6 +294,8 @@ class AssistantTestRun(models.Model):
         """Run each active assistant's tests that are for every night, against its current version."""
         # sudo: assistant_test_run - the system's own
         run_model = self.sudo()
+        for run in run_model.search([("state", "=", "running")]):
+            run._go_on()  # the results that were left have gone with their test or user
         found = self.env["woow_paas_platform.assistant_test"]._read_group(
             [("is_nightly", "=", True), ("assistant_id.active", "=", True)],
             ["assistant_id"],
