@@ -190,11 +190,11 @@ class RequestedCall:
         self.direct = direct_call.Direct(call, server.call_timeout, values)
 
     def go_on(self, row, resume=None):
-        """Make the call of this row, which was asked about.
+        """Make the call of this row, which was asked about, with its arguments.
 
         :param resume: see `services.mcp.session.call_options.CallOptions`
         """
-        call = replace(self.direct.call, id=row.call_id)
+        call = replace(self.direct.call, id=row.call_id, arguments=row.arguments or {})
         self.direct = replace(self.direct, call=call, is_recorded=True, resume=resume)
 
     def read_records(self, tool):

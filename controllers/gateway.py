@@ -271,7 +271,10 @@ class _Host(ClientReads):
 
     def _refusal(self, row, tool):
         """An error if a call that was begun, or waits, must not go on; then its row is over."""
-        refusal = tool._direct_call_refusal(row.arguments or {})
+        if row.definition not in (False, tool._pinned()):
+            refusal = DENIED, sentences.translated(self.env, DIFFERS)
+        else:
+            refusal = tool._direct_call_refusal(row.arguments or {})
         if not refusal or (refusal[0] == APPROVAL_REQUIRED and row.approval == "approved"):
             return None
         code, reason = refusal
@@ -315,12 +318,14 @@ class _Host(ClientReads):
         :param answer: of the user, through the client
         :return: a `Question` or an error; None once the call is approved
         """
-        row = self.env[CALL]._asked_for_client(requested.tool, requested.arguments)
+        columns = self._columns()
+        row = self.env[CALL]._asked_for_client(requested.tool, requested.arguments, columns)
         if not row:
+            self.gateway._check_rate(self._begun)
             direct = requested.direct
             asks = self.env[CALL]._values_to_ask(requested.tool, requested.arguments)
             row = direct_call.record(self.env, direct.call, {**direct.values, **asks})
-        elif answer and answer.state == row.call_id and row.approval == "pending" and answer.action:
+        elif answer and answer.state == row.call_id and answer.action and row._is_asked_by_client():
             if answer.action == "cancel":
                 return ApiError(403, APPROVAL_REQUIRED, row._where_to_decide())
             row._decide_for_client("approve_once" if answer.action == "accept" else "deny")
@@ -388,7 +393,7 @@ class _Host(ClientReads):
         requested = RequestedCall(alias, row.arguments or {}, self._columns())
         try:
             check_mcp_is_on()
-            if not alias or row.definition not in (False, tool._pinned()):
+            if not alias:
                 raise Refusal(sentences.translated(self.env, DIFFERS), "denied")
             requested.take(tool, alias)
             process.runner()

@@ -300,6 +300,57 @@ class TestGateway(GatewayCase):
         self.assertEqual(codes, ["approval_required", "approval_required", "too_many_calls"])
         self.assertEqual(len(self._waiting()), 2)
 
+    def test_a_permission_counts_for_one_call(self):
+        """Also where that call was made without it: by a permission for all that is withdrawn later, or because
+        nobody had to be asked for a while."""
+        fake = self._asks()
+        for decision in ("approve_always", "approve_once"):
+            call = {**TAIPEI, "arguments": {"city": decision}}
+            self._result(call)
+            row = self._rows()[-1]
+            self._decide(decision)
+            if decision == "approve_once":
+                self.forecast.approval_policy = "auto"
+                self.env.flush_all()
+            made = len(fake.calls)
+            self.assertFalse(self._result(call)["isError"])
+            self.env["woow_paas_platform.tool_grant"].search([]).unlink()
+            self.forecast.approval_policy = "ask"
+            self.env.flush_all()
+            self.assertEqual(self._code(call), "approval_required", decision)
+            self.assertEqual(len(fake.calls), made + 1)
+            self.assertEqual((row.outcome, row.started_at), ("cancelled", False))
+            self._decide("deny")
+
+    def test_a_permission_is_for_its_client_and_the_very_arguments(self):
+        fake = self._asks()
+        self.forecast.input_schema = "{}"
+        self.env.flush_all()
+        one = {**TAIPEI, "arguments": {"city": 1}}
+        self._result(one)
+        self._decide("approve_once")
+        row = self._rows()
+        for other in (True, 1.0, "1"):
+            self.assertEqual(self._code({**TAIPEI, "arguments": {"city": other}}), "approval_required")
+        row.sudo().client_name = "Another"
+        self.env.flush_all()
+        self.assertEqual(self._code(one), "approval_required")
+        self.assertEqual(fake.calls, [])
+        row.sudo().client_name = False
+        self._rows()[-1].sudo().unlink()
+        self.env.flush_all()
+        self.assertIsNone(self._code(one))
+
+    def test_a_tool_that_has_changed_is_not_allowed(self):
+        self._asks()
+        self._result()
+        self.forecast.definition_hash = "another"
+        self.env.flush_all()
+        status, said = self._decide("approve_always")
+        self.assertEqual((status, said["error"]["code"]), (409, "already_decided"))
+        self.assertFalse(self.env["woow_paas_platform.tool_grant"].search([]))
+        self.assertEqual(self._decide("deny")[0], 204)
+
     def test_a_client_that_can_asks_its_user_itself(self):
         fake = self._asks()
         capable = {"elicitation": {"form": {}}}
@@ -815,6 +866,25 @@ class TestQuestionsOfServers(AskingCase):
         self.assertEqual(said["_meta"]["code"], "denied")
         self.assertEqual((len(self.fake.calls), self._rows().outcome), (1, "denied"))
 
+    def test_answers_are_for_the_tool_that_has_asked(self):
+        for policy in ("auto", "ask"):
+            self.forecast.approval_policy = policy
+            self.env.flush_all()
+            made = len(self.fake.calls)
+            if policy == "ask":
+                self._made()
+                self._rows()[-1].with_user(self.member)._decide_for_client("approve_once")
+                self.env.flush_all()
+            state = self._made()["result"]["requestState"]
+            self.assertEqual(len(self.fake.calls), made + 1)
+            url, self.server.url = self.server.url, f"{self.server.url}?changed"
+            self.env.flush_all()
+            answers = self._responses(a=1, b=2)
+            said = self._made(requestState=state, inputResponses=answers)["result"]
+            self.assertEqual(said["_meta"]["code"], "denied", policy)
+            self.assertEqual((len(self.fake.calls), self._rows()[-1].outcome), (made + 1, "denied"))
+            self.server.url = url
+
     def test_who_cannot_show_it_is_told(self):
         for capabilities in ({}, {"elicitation": {"url": {}}}):
             said = self._made(capabilities)["result"]
@@ -1014,6 +1084,21 @@ class TestTasks(AskingCase):
             self.assertEqual(self._task()["status"], "working")
         self.assertEqual(len(self.begun), 1, "it is begun once")
         self.assertEqual(len(self._rows()), 1)
+
+    def test_no_client_answers_what_it_was_not_asked(self):
+        """The name of a task is no question, nor is there one about more arguments than it has room for."""
+        self.forecast.approval_policy = "ask"
+        self.env.flush_all()
+        for capabilities, city in ((TAKES, "Rome"), ({**TAKES, **SHOWS}, "x" * 2_000)):
+            call = {"arguments": {"city": city}}
+            made = self._made(capabilities, **call)["result"]
+            accepted = {"approval": {"action": "accept"}}
+            said = self._made(
+                {**TAKES, **SHOWS}, **call, requestState=made["taskId"], inputResponses=accepted
+            )
+            self.assertEqual(said["result"]["status"], "input_required")
+            self.assertEqual(self._rows()[-1].approval, "pending")
+        self.assertEqual((self.begun, self.fake.calls), ([], []))
 
     def test_the_decision_begins_the_call(self):
         self.forecast.approval_policy = "ask"

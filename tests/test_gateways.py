@@ -355,6 +355,18 @@ class TestGateways(GatewaysCase):
         said = self._call("POST", "/mcp/sales", batch, headers)[1]
         self.assertEqual([one["result"]["isError"] for one in said], [False, False, True])
 
+    def test_questions_of_an_hour_are_limited_too(self):
+        self._served()
+        self.sales.calls_per_hour = 2
+        self.alerts.approval_policy = "ask"
+        self.env.flush_all()
+        for city, code in zip(
+            "abc", ("approval_required", "approval_required", "too_many_calls"), strict=True
+        ):
+            call = {"name": "weather__alerts", "arguments": {"city": city}}
+            result = self._at(self.sales, "tools/call", call)[1]["result"]
+            self.assertEqual(result["_meta"]["code"], code)
+
     def test_an_administrator_sees_it_as_a_user_would(self):
         gateway = self.sales.with_user(self.admin)
         for user, said in (

@@ -61,6 +61,8 @@ DECLINED = _lt(
     "The user did not complete what the MCP server requested first, so the call was not made."
 )
 NOT_ANSWERED = _lt("A question of the MCP server was not answered in time.")
+NOT_MADE_AGAIN = _lt("The MCP client did not make this call in time after the user had allowed it.")
+MADE_SINCE = _lt("The same call was made since without this permission.")
 NOT_DECIDED = _lt("The user did not decide on this call in time, so it was not made.")
 REMOVED = _lt("The MCP server was removed.")
 BY_A_MANAGER = _lt(
@@ -1089,13 +1091,42 @@ class ToolCall(models.Model):
         return self._undone_for_client().filtered(lambda call: call.approval == "pending")
 
     @api.model
-    def _asked_for_client(self, tool, arguments):
-        """The same call, asked about before; empty if it was not, has been made since, or the tool has changed."""
-        undone = self._undone_for_client().filtered(
-            lambda call: call.tool_id == tool and (call.arguments or {}) == arguments
-        )
+    def _asked_for_client(self, tool, arguments, columns):
+        """The same call, asked about before; empty if it was not, has been made since, or the tool has changed.
+
+        :param columns: `client_name` and `gateway_id` of the client that asks
+        """
         definition = tool._pinned()
-        return undone.filtered(lambda call: call.definition == definition)[:1]
+        found = self._undone_for_client().filtered(
+            lambda call: call._is_same_call(tool, arguments)
+            and call.definition == definition
+            and (call.client_name, call.gateway_id.id)
+            == (columns["client_name"], columns["gateway_id"])
+        )[:1]
+        if found.approval == "approved" and found._is_used_up():
+            said = sentences.translated(self.env, MADE_SINCE)
+            # sudo: tool_call - people have no write access; the call is the current user's own
+            found.sudo()._end_direct(CallResult(outcome="cancelled", text=said, display=said))
+            return self.browse()
+        return found
+
+    def _is_same_call(self, tool, arguments):
+        """True if the tool and, type by type, the arguments are the same: 1 is neither 1.0 nor true."""
+        own = json.dumps(self.arguments or {}, sort_keys=True)
+        return self.tool_id == tool and own == json.dumps(arguments, sort_keys=True)
+
+    def _is_used_up(self):
+        """True if the permission has counted for a call since: it was one for all, or nobody had to ask for a while."""
+        if self.decision == "approve_always":  # what still holds of it was looked at before
+            return True
+        made = [
+            ("user_id", "=", self.env.uid),
+            ("turn_id", "=", False),
+            ("tool_id", "=", self.tool_id.id),
+            ("id", ">", self.id),
+            ("started_at", ">=", self.decided_at),
+        ]
+        return any(call._is_same_call(self.tool_id, self.arguments or {}) for call in self.search(made))
 
     @api.model
     def _values_to_ask(self, tool, arguments):
@@ -1177,11 +1208,18 @@ class ToolCall(models.Model):
         if decision not in self.approval_choices:
             raise BadInput("This decision does not exist.")
         call = self.sudo()  # people have no write access; the call is the current user's own
+        if decision != "deny" and call._is_outdated():
+            raise TooLate(sentences.translated(self.env, DIFFERS))
         call._decide(decision, reason=reason)
         self.env.user._bus_send(DECISIONS, {})
         if decision == "deny":
             denial = sentences.translated(self.env, call._denial())
             call._end_direct(CallResult(outcome="denied", text=denial, display=denial))
+
+    def _is_outdated(self):
+        """True if the tool is no longer the one that was asked about."""
+        tool = self.tool_id
+        return bool(tool and self.definition and self.definition != tool._pinned())
 
     def _start_for_client(self):
         """Begin a call that was approved. Who begins the same one at the same time is run again, and asks anew."""
@@ -1189,9 +1227,11 @@ class ToolCall(models.Model):
         self.sudo().started_at = fields.Datetime.now()
 
     def _question_for_client(self):
-        """Question that a client shows; empty where it has no room for all arguments, which a page of Odoo shows."""
+        """Question that a client shows; empty where only a page of Odoo asks: of a task, or of arguments for which
+        there is no room."""
         arguments = json.dumps(self.arguments or {}, ensure_ascii=False)
-        if len(arguments) > MAX_QUESTION:
+        # sudo: tool_call - whether the current user's own call is a task
+        if self.sudo().task or len(arguments) > MAX_QUESTION:
             return ""
         return self.env._(
             "Allow “%(tool)s” of “%(server)s”? %(reason)s Arguments: %(arguments)s",
@@ -1200,6 +1240,10 @@ class ToolCall(models.Model):
             reason=self._approval_sentence(),
             arguments=text.visible(arguments),
         )
+
+    def _is_asked_by_client(self):
+        """True if the client shows the question itself, and it waits for the answer."""
+        return self.approval == "pending" and bool(self._question_for_client())
 
     def _client_data(self):
         """:return: list of questions for the page on which their user decides"""
@@ -1241,7 +1285,7 @@ class ToolCall(models.Model):
         """
         call_id, _, ask_round = state.partition(".")
         found = self._of_client(call_id, client).filtered(
-            lambda call: call.tool_id == tool and (call.arguments or {}) == arguments
+            lambda call: call._is_same_call(tool, arguments)
         )
         if ask_round:
             return found.filtered(lambda call: call._state_for_client() == state)
@@ -1290,6 +1334,8 @@ class ToolCall(models.Model):
         more = None if wanted.more is None else dict(wanted.more)
         self.ask_round += 1
         self.ask_state = text.storable({"questions": asked, "more": more})
+        if self.tool_id and not self.definition:
+            self.definition = self.tool_id._pinned()
         return True
 
     def _state_for_client(self):
@@ -1731,12 +1777,13 @@ class ToolCall(models.Model):
             UPDATE woow_paas_platform_tool_call
                SET outcome = CASE approval WHEN 'pending' THEN 'denied' ELSE 'cancelled' END,
                    approval = CASE approval WHEN 'pending' THEN 'expired' ELSE approval END,
-                   llm_text = %s, write_date = now() AT TIME ZONE 'UTC'
+                   llm_text = CASE approval WHEN 'pending' THEN %s ELSE %s END,
+                   write_date = now() AT TIME ZONE 'UTC'
              WHERE turn_id IS NULL AND outcome IS NULL
                AND approval IS NOT NULL AND started_at IS NULL
                AND write_date < now() AT TIME ZONE 'UTC' - %s
             """,
-            [NOT_DECIDED, CLIENT_WAIT],
+            [NOT_DECIDED, NOT_MADE_AGAIN, CLIENT_WAIT],
         )
         self.invalidate_model()
 
