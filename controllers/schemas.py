@@ -910,7 +910,9 @@ SCHEMAS = {
                 {
                     "since": MOMENT,
                     "currency": TEXT,
-                    "assistants": _list(_object({"id": _or_null(INT), "name": TEXT, "currency": TEXT, **USED})),
+                    "assistants": _list(
+                        _object({"id": _or_null(INT), "name": TEXT, "currency": TEXT, **USED})
+                    ),
                 }
             ),
         }

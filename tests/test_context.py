@@ -472,26 +472,29 @@ class TestCompact(ContextCase):
 
 @tagged("post_install", "-at_install")
 class TestContextLength(TurnByHandCase):
+    def _length_of(self, provider):
+        return provider._context_tokens()
+
     def test_what_is_entered_found_or_usual_counts_in_this_order(self):
         provider = self.provider
-        self.assertEqual(provider._context_tokens(), 32_768)
+        self.assertEqual(self._length_of(provider), 32_768)
         provider.api_base_url = "https://api.mistral.ai/v1"
-        self.assertEqual(provider._context_tokens(), 128_000)
+        self.assertEqual(self._length_of(provider), 128_000)
         found = Found(models=["test"], context_length=16_000, protocol="native")
         provider._record_test(Diagnosis(found=found))
-        self.assertEqual(provider._context_tokens(), 16_000)
+        self.assertEqual(self._length_of(provider), 16_000)
         provider.context_length = 8_000
-        self.assertEqual(provider._context_tokens(), 8_000)
+        self.assertEqual(self._length_of(provider), 8_000)
         provider.write({"context_length": 0, "model": "other"})
-        self.assertEqual(provider._context_tokens(), 128_000, "nothing was found of this one")
+        self.assertEqual(self._length_of(provider), 128_000, "nothing was found of this one")
 
     def test_a_test_that_reaches_nothing_forgets_nothing(self):
         provider = self.provider
         provider._record_test(Diagnosis(found=Found(models=["test"], context_length=16_000)))
         provider._record_test(Diagnosis(found=Found(), error=LlmUnavailable()))
-        self.assertEqual(provider._context_tokens(), 16_000)
+        self.assertEqual(self._length_of(provider), 16_000)
         provider._record_test(Diagnosis(found=Found(models=["test"])))
-        self.assertEqual(provider._context_tokens(), 32_768, "it is no longer told")
+        self.assertEqual(self._length_of(provider), 32_768, "it is no longer told")
 
     def test_what_a_proxy_refuses_for_its_bytes_says_nothing_of_the_model(self):
         """A picture is much for it, and few tokens."""
@@ -500,19 +503,19 @@ class TestContextLength(TurnByHandCase):
             "Request exceeds the maximum allowed number of bytes.",
         ):
             self.assertFalse(self.provider._note_refusal(refusal))
-        self.assertEqual(self.provider._context_tokens(), 32_768)
+        self.assertEqual(self._length_of(self.provider), 32_768)
 
     def test_what_a_provider_refuses_is_not_sent_again(self):
         provider = self.provider
         for length in (24_576, 18_432, 13_824, 10_368, 8_192, 8_192):
             provider._note_refusal("Too many tokens.")
-            self.assertEqual(provider._context_tokens(), length)
+            self.assertEqual(self._length_of(provider), length)
         for _time in range(3):  # by messages that are too long by themselves
             provider._note_refusal(
                 "This model's maximum context length is 4096 tokens, you sent 9000."
             )
-            self.assertEqual(provider._context_tokens(), 4_096)
+            self.assertEqual(self._length_of(provider), 4_096)
         provider._note_refusal("maximum context length is 1024 tokens")
-        self.assertEqual(provider._context_tokens(), 2_048)
+        self.assertEqual(self._length_of(provider), 2_048)
         provider.model = "other"
-        self.assertEqual(provider._context_tokens(), 32_768)
+        self.assertEqual(self._length_of(provider), 32_768)

@@ -79,13 +79,17 @@ class TestCostsOfTurns(TurnByHandCase):
 
     def test_no_company_pays_that_is_not_the_users(self):
         """A browser names the active companies."""
+        own = self.member.company_id
         other = self.env["res.company"].create({"name": "Not theirs"})
-        for named in (other.ids, [other.id, self.member.company_id.id], [0]):
+        for companies, named, payer in (
+            (own, other.ids, own),
+            (own, [other.id, own.id], own),
+            (own, [0], own),
+            (own | other, other.ids, other),
+        ):
+            self.member.company_ids = companies
             self.turn.companies = named
-            self.assertEqual(self.turn._payer().company, self.member.company_id.id)
-        self.member.company_ids += other
-        self.turn.companies = other.ids
-        self.assertEqual(self.turn._payer().company, other.id)
+            self.assertEqual(self.turn._payer().company, payer.id)
 
     def test_nobody_else_spends_for_a_turn(self):
         with self.assertRaises(LeaseLost):

@@ -1,8 +1,11 @@
 """Odoo as an MCP server, from outside: who reaches what at /mcp, and with which key."""
 
 import asyncio
+import concurrent.futures
 import json
+import queue
 from datetime import timedelta
+from types import SimpleNamespace
 from unittest.mock import patch
 
 from odoo import fields, sql_db
@@ -12,13 +15,14 @@ from ..controllers import execute
 from ..models.base import client_session
 from ..models.turn import tool_call
 from ..runtime.web import client_stream, client_tasks, slots
+from ..runtime.web.client_stream import StreamedCall
 from ..services import const, jsonrpc
 from ..services.errors import ElicitationRequired, ServerRefused
 from ..services.gateway import messages, tasks
 from ..services.mcp.session.elicitation import ElicitRequest
 from ..services.specs import CallResult, Executed
 from ..services.testing.fake_tools import TOOLS, text
-from ..tools import mcp_switch
+from ..tools import db, mcp_switch
 from .common import ADDS, SCHEMA, AiHttpCase, served_mcp
 
 KEYS = "/api/mcp/keys"
@@ -331,7 +335,9 @@ class TestGateway(GatewayCase):
         self._decide("approve_once")
         row = self._rows()
         for other in (True, 1.0, "1"):
-            self.assertEqual(self._code({**TAIPEI, "arguments": {"city": other}}), "approval_required")
+            self.assertEqual(
+                self._code({**TAIPEI, "arguments": {"city": other}}), "approval_required"
+            )
         row.sudo().client_name = "Another"
         self.env.flush_all()
         self.assertEqual(self._code(one), "approval_required")
@@ -873,8 +879,10 @@ class TestQuestionsOfServers(AskingCase):
             made = len(self.fake.calls)
             if policy == "ask":
                 self._made()
-                self._rows()[-1].with_user(self.member)._decide_for_client("approve_once")
-                self.env.flush_all()
+                self._sign_in(self.member)
+                path = f"/api/mcp/calls/{self._rows()[-1].call_id}/decision"
+                self.assertEqual(self._call("POST", path, {"decision": "approve_once"})[0], 204)
+                self.logout()
             state = self._made()["result"]["requestState"]
             self.assertEqual(len(self.fake.calls), made + 1)
             url, self.server.url = self.server.url, f"{self.server.url}?changed"
@@ -1067,6 +1075,40 @@ class TestTasks(AskingCase):
         (direct,) = self.begun
         self.assertEqual((direct.call.id, direct.resume["requestState"]), (row.call_id, "kept"))
         self.assertEqual(direct.resume["inputResponses"]["b"]["content"], {"seats": 2})
+
+    def test_the_end_of_a_run_is_kept_once(self):
+        """The answer to its COMMIT was lost; meanwhile its questions were answered, and the call goes on."""
+        self._made(TAKES)
+        row = self._rows().sudo()
+        asked = {"a": ElicitRequest(message="Seats?", schema=FORM, url=None)}
+        wanted = ElicitationRequired(questions=asked, more={"requestState": "kept"})
+        for run, rounds, is_open in (
+            ("first", 1, True),
+            ("first", 1, True),
+            ("answers", 1, False),
+            ("first", 1, False),
+            ("second", 2, True),
+        ):
+            if run == "answers":
+                self._task("tasks/update", inputResponses=self._responses(a=1))
+            else:
+                self.assertTrue(row._ask_client(wanted, ("form",), run))
+            self.env.flush_all()
+            self.assertEqual((row.ask_round, bool(row.ask_state)), (rounds, is_open), run)
+
+    def test_an_answer_is_for_the_question_that_is_held(self):
+        self._made(TAKES)
+        row, question = self._rows().sudo(), ElicitRequest(message="?", schema=FORM, url=None)
+        row._hold_for_client("q2")
+        accepted = {"action": "accept", "content": {"seats": 2}}
+        taken = [row._take_for_client(key, accepted) for key in ("q1", "q2")]
+        self.assertEqual(taken, [False, True])
+        # twice, as the answer of the database may be lost
+        found = [row._answer_held(key, question) for key in ("q1", "q2", "q2")]
+        self.assertEqual([one and one.content for one in found], [None, *[{"seats": 2}] * 2])
+        for key, is_kept in (("q1", True), ("q2", False)):
+            row._forget_held(key)
+            self.assertEqual(bool(row.ask_state), is_kept)
 
     def test_a_call_that_asks_waits_as_a_task(self):
         self.forecast.approval_policy = "ask"
@@ -1482,4 +1524,77 @@ class TestOrderOfAQuestion(BaseCase):
                     Runner(), "db", "call", "call.q1", ElicitRequest, lambda: steps.append("told")
                 )
             )
-        self.assertEqual((found, steps), ("answer", ["row", "told", "row"]))
+        self.assertEqual((found, steps), ("answer", ["row", "told", "row", "row"]))
+
+
+@tagged("post_install", "-at_install")
+class TestEndOfAStreamedCall(BaseCase):
+    """The request's own part of a call, without Odoo."""
+
+    def setUp(self):
+        super().setUp()
+        self.call = StreamedCall.__new__(StreamedCall)
+        self.call._dbname, self.call._future = "db", concurrent.futures.Future()
+        self.call._direct = SimpleNamespace(call=SimpleNamespace(id="call", server_name="s"))
+        self.call._stream = SimpleNamespace(
+            shows={"form"}, is_cancelled_by_close=True, name="call", resumes=True
+        )
+        self.call._asked, self.call._thinking, self.call._is_over = 0, 0.0, False
+        self.call._events, self.call._one_question = queue.SimpleQueue(), asyncio.Lock()
+        self.kept = []
+        self.enterContext(patch.object(client_tasks, "end", self._keep))
+
+    def _keep(self, _dbname, _call_id, executed, _run=None):
+        self.kept.append(executed.result.outcome)
+
+    def _leave(self, executed=None):
+        """The client closes its line."""
+        self.call._future, self.call._is_over = concurrent.futures.Future(), False
+        if executed:
+            self.call._future.set_result(executed)
+        self.call._lose_client()
+
+    def test_a_call_that_has_ended_is_not_cancelled(self):
+        self._leave(Executed(result=CallResult(outcome="ok", text="Sunny.", display="Sunny.")))
+        self.assertEqual(self.kept, ["ok"])
+
+    def test_a_call_that_runs_or_asks_is_cancelled(self):
+        self._leave()
+        self.assertTrue(self.call._future.cancelled())
+        wanted = ElicitationRequired(questions={}, more=None)
+        self._leave(client_tasks.without_answer("error", "?", wanted))
+        self.assertEqual(self.kept, ["cancelled", "cancelled"])
+
+    def test_a_result_is_kept_once_the_database_is_back(self):
+        begun = []
+        gone = db.DatabaseGone("away")
+        with (
+            patch.object(client_tasks, "end", side_effect=gone),
+            patch.object(client_tasks.db, "transaction", side_effect=gone),
+            patch.object(client_tasks.process, "in_background", begun.append),
+        ):
+            self.assertIsNone(client_tasks.make("db", "call", "", self.call._stream))
+            self.assertIsNone(client_tasks.ask("db", "call", None, ()))
+            self._leave()
+        self.assertEqual(len(begun), 1)
+
+    def test_questions_that_are_asked_at_once_are_answered_one_by_one(self):
+        open_ones = []
+
+        async def answer_of(_runner, _dbname, _call_id, key, _question, tell):
+            open_ones.append(key)
+            tell()
+            await asyncio.sleep(0)
+            self.assertEqual(open_ones, [key])
+            open_ones.remove(key)
+            return key
+
+        async def ask_two():
+            question = ElicitRequest(message="?", schema={}, url=None)
+            return await asyncio.gather(*(self.call._elicit(question) for _ in range(2)))
+
+        with (
+            patch.object(client_tasks, "answer_of", answer_of),
+            patch.object(client_tasks.process, "running", lambda: None),
+        ):
+            self.assertEqual(asyncio.run(ask_two()), ["call.q1", "call.q2"])

@@ -57,15 +57,18 @@ class RunCase(AiCase):
         with patch.object(type(self.env["ir.cron"]), "_commit_progress", lambda *_, **__: 1.0):
             self.env[RUN]._cron_start()
 
-    def _end(self, run, state="done", html="<p>All is well.</p>"):
-        turn = run.turn_id
+    def _end(self, run, state="done", html="<p>All is well.</p>", turn=None):
+        turn = turn or run.turn_id
         turn.write({"state": "running"})
         turn._end(state, html, error=("llm_unavailable", "Down.") if state == "failed" else None)
         return run
 
-    def _wait(self, run):
+    def _retry_in_chat(self, turn):
+        return turn.with_user(self.internal)._retry().sudo()
+
+    def _wait(self, run, turn=None):
         """:return: the turn of the run, which waits for a confirmation of round 3 now"""
-        turn = run.turn_id
+        turn = turn or run.turn_id
         turn.write({"state": "running"})
         turn._begin_wait(confirm=3)
         return turn
@@ -346,12 +349,11 @@ class TestRuns(RunCase):
         run = self._press()
         self._start()
         first = self._end(run, "failed").turn_id
-        second = first.with_user(self.internal)._retry().sudo()
+        second = self._retry_in_chat(first)
         self.assertEqual((run.state, run.turn_id, run.ended_at), ("started", second, False))
         with self.assertRaisesRegex(UserError, "has not failed"):
             run.with_user(self.internal).action_retry()
         self._wait(run)
-        self.assertEqual(run._of_turn(second.with_user(self.internal)._retry().sudo()), run)
         self._end(run)
         self.assertEqual(run.state, "done")
 
@@ -360,12 +362,9 @@ class TestRuns(RunCase):
         self._start()
         first = self._end(run).turn_id
         notes = self.contact.message_ids
-        another = first.with_user(self.internal)._retry().sudo()
-        another.write({"state": "running"})
-        another._begin_wait(confirm=3)
+        another = self._wait(run, self._retry_in_chat(first))
         self.assertFalse(self.contact.activity_ids)
-        another.write({"state": "running"})
-        another._end("failed", "", error=("llm_unavailable", "Down."))
+        self._end(run, "failed", turn=another)
         self.assertEqual((run.state, run.turn_id), ("done", first))
         self.assertEqual(self.contact.message_ids, notes)
 
@@ -384,7 +383,7 @@ class TestRuns(RunCase):
         presser.action_retry()
         turn = run.turn_id
         self.assertEqual(turn.companies, [own.id, first.id])
-        self.assertEqual((turn.lang, turn._payer().company), (self.internal.lang, own.id))
+        self.assertEqual(turn.lang, self.internal.lang)
 
     def test_a_copy_of_the_database_starts_and_keeps_none(self):
         started = self._press()

@@ -470,7 +470,11 @@ class Budget(models.Model):
             "since": utc(since),
             "currency": self.env.user.company_id.currency_id.name,
             "assistants": [
-                {"id": assistant.id or None, "name": assistant.name or "", "currency": currency.name}
+                {
+                    "id": assistant.id or None,
+                    "name": assistant.name or "",
+                    "currency": currency.name,
+                }
                 | _sums(sums)
                 for assistant, currency, *sums in rows
             ],

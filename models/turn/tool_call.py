@@ -1098,10 +1098,12 @@ class ToolCall(models.Model):
         """
         definition = tool._pinned()
         found = self._undone_for_client().filtered(
-            lambda call: call._is_same_call(tool, arguments)
-            and call.definition == definition
-            and (call.client_name, call.gateway_id.id)
-            == (columns["client_name"], columns["gateway_id"])
+            lambda call: (
+                call._is_same_call(tool, arguments)
+                and call.definition == definition
+                and (call.client_name, call.gateway_id.id)
+                == (columns["client_name"], columns["gateway_id"])
+            )
         )[:1]
         if found.approval == "approved" and found._is_used_up():
             said = sentences.translated(self.env, MADE_SINCE)
@@ -1126,7 +1128,9 @@ class ToolCall(models.Model):
             ("id", ">", self.id),
             ("started_at", ">=", self.decided_at),
         ]
-        return any(call._is_same_call(self.tool_id, self.arguments or {}) for call in self.search(made))
+        return any(
+            call._is_same_call(self.tool_id, self.arguments or {}) for call in self.search(made)
+        )
 
     @api.model
     def _values_to_ask(self, tool, arguments):
@@ -1310,14 +1314,17 @@ class ToolCall(models.Model):
 
     # ------------------------------------------------------------ questions of servers: calls of MCP clients
 
-    def _ask_client(self, wanted, shows):
+    def _ask_client(self, wanted, shows, run=None):
         """Let the client pass the questions of a server on to its user.
 
         :param wanted: an `ElicitationRequired`
         :param shows: kinds of questions that the client shows
+        :param run: names what of a task's call has ended with them, so that they are asked once
         :return: False where it cannot, or too much of this user waits
         """
         self.ensure_one()
+        if run and (self.task or {}).get("asked") == run:
+            return True
         waiting = [*self._open_for_client(self.user_id), ("ask_state", "!=", False)]
         if (
             self.outcome
@@ -1336,6 +1343,8 @@ class ToolCall(models.Model):
         self.ask_state = text.storable({"questions": asked, "more": more})
         if self.tool_id and not self.definition:
             self.definition = self.tool_id._pinned()
+        if run and self.task:
+            self.task = {**self.task, "asked": run}
         return True
 
     def _state_for_client(self):
@@ -1409,17 +1418,23 @@ class ToolCall(models.Model):
         self.ask_state = {**state, "answers": kept}
         return True
 
-    def _answer_held(self, question):
+    def _answer_held(self, key, question):
         """Answer to the question that a server waits with, None until there is one.
 
+        :param key: of the question
         :param question: a `services.mcp.session.elicitation.ElicitRequest`
         """
-        if self.outcome or "answers" not in (self.ask_state or {}):
+        state = self.ask_state or {}
+        if self.outcome or state.get("held") != key or "answers" not in state:
             return None
-        told = json.loads(vault.decrypt(self.ask_state["answers"]))
-        self.ask_state = False
+        told = json.loads(vault.decrypt(state["answers"]))
         found = questions.fitting({"": question}, told)
         return found.get("") or elicitation.ElicitResult(action="cancel")
+
+    def _forget_held(self, key):
+        """Forget the answer, which the server has by now."""
+        if (self.ask_state or {}).get("held") == key:
+            self.ask_state = False
 
     # ------------------------------------------------------------ tasks of MCP clients
 

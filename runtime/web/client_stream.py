@@ -66,6 +66,7 @@ class StreamedCall(Response):
         self._future: concurrent.futures.Future[Executed] = concurrent.futures.Future()
         self._is_over = False
         self._asked = 0
+        self._one_question = asyncio.Lock()
         self._thinking = 0.0  # s that the user has taken for answers
 
     def __call__(self, environ, start_response):
@@ -187,28 +188,35 @@ class StreamedCall(Response):
         """Let a legacy client ask its user."""
         if questions.mode(question) not in self._stream.shows:
             return ElicitResult(action="cancel")
-        self._asked += 1
-        call, began = self._direct.call, time.monotonic()
-        key = f"{call.id}.q{self._asked}"
-        self._thinking += client_tasks.ANSWER_TIME
+        async with (
+            self._one_question
+        ):  # a server may ask several at once, and the row waits for one answer
+            self._asked += 1
+            call, began = self._direct.call, time.monotonic()
+            key = f"{call.id}.q{self._asked}"
+            self._thinking += client_tasks.ANSWER_TIME
 
-        def tell():
-            self._events.put(lambda stream: stream.question(key, question, call.server_name))
+            def tell():
+                self._events.put(lambda stream: stream.question(key, question, call.server_name))
 
-        found = await client_tasks.answer_of(
-            process.running(), self._dbname, call.id, key, question, tell
-        )
-        self._thinking += time.monotonic() - began - client_tasks.ANSWER_TIME
-        return found
+            found = await client_tasks.answer_of(
+                process.running(), self._dbname, call.id, key, question, tell
+            )
+            self._thinking += time.monotonic() - began - client_tasks.ANSWER_TIME
+            return found
+
+    def _result_of_call(self) -> Executed:
+        """Result of the call, which has ended or is given up."""
+        try:
+            return self._future.result(0)
+        except (concurrent.futures.CancelledError, concurrent.futures.TimeoutError):
+            return _failed(ServerTimeout())
+        except EngineError as error:
+            return _failed(error)
 
     def _executed(self) -> Executed | Asked:
         """The call's end, of which the row is told; or questions, which wait in the row."""
-        try:
-            executed = self._future.result(0)
-        except (concurrent.futures.CancelledError, concurrent.futures.TimeoutError):
-            executed = _failed(ServerTimeout())
-        except EngineError as error:
-            executed = _failed(error)
+        executed = self._result_of_call()
         if isinstance(executed.error, ElicitationRequired):
             wanted, call_id = executed.error, self._direct.call.id
             if asked := client_tasks.ask(self._dbname, call_id, wanted, self._stream.shows):
@@ -219,7 +227,7 @@ class StreamedCall(Response):
     def _end(self, executed):
         if self._stream.name and not self._is_over:
             self._is_over = True
-            client_tasks.end(self._dbname, self._direct.call.id, executed)
+            client_tasks.end_soon(self._dbname, self._direct.call.id, executed)
         if not self._is_over:
             self._is_over = True
             direct_call.close(self._dbname, {self._direct.call.id: executed.result})
@@ -227,11 +235,14 @@ class StreamedCall(Response):
 
     def _lose_client(self):
         """Stop the call, or let it go on without its client."""
-        if self._stream.is_cancelled_by_close:
-            self._future.cancel()
-            self._end(without_answer("cancelled", GONE))
+        if not self._stream.is_cancelled_by_close:
+            self._leave()
             return
-        self._leave()
+        gone = without_answer("cancelled", GONE)
+        made = (
+            gone if self._future.cancel() else self._result_of_call()
+        )  # it may have ended unheard
+        self._end(gone if isinstance(made.error, ElicitationRequired) else made)
 
     def _leave(self):
         """Let the call go on while nobody waits here."""

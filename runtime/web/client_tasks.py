@@ -5,7 +5,9 @@ the row elsewhere, such as ``tasks/cancel``, stops the call here soon after.
 """
 
 import asyncio
+import logging
 import time
+import uuid
 from collections.abc import Iterator
 
 from ...services.errors import ElicitationRequired, EngineError
@@ -15,6 +17,8 @@ from ...services.specs import CallResult, Executed
 from ...tools import db
 from .. import process
 from .direct_call import CALL
+
+_logger = logging.getLogger(__name__)
 
 BEAT = 20.0  # s between two signs of life of a call
 LOOK = 2.0  # s between two looks whether a call is still wanted, or over
@@ -65,14 +69,14 @@ async def follow(runner, dbname, call_id, made) -> None:
         executed = made.result()
     except EngineError as error:
         executed = without_answer("unknown", str(error), error)
-    await runner.db(dbname, end, dbname, call_id, executed)
+    await runner.db(dbname, end, dbname, call_id, executed, uuid.uuid4().hex)
 
 
 def make(dbname, call_id, server, stream):
     """Make a task of a call that is on its way, or keep its result for a client that may resume its stream.
 
     :param stream: `services.gateway.stream.Stream`
-    :return: `services.gateway.tasks.Task`, None where this user has too many
+    :return: `services.gateway.tasks.Task`, None where this user has too many, or the database is away
     """
 
     def work(env):
@@ -80,11 +84,33 @@ def make(dbname, call_id, server, stream):
         made = row and row._make_task(server, stream.shows, stream.resumes or ())
         return row._as_task() if made else None
 
-    return db.transaction(dbname, work)
+    return _or_none(dbname, work)
 
 
-def end(dbname, call_id, executed) -> None:
-    """Keep what became of a call of a client that may come back for it; questions of its server wait in its row."""
+def _or_none(dbname, work):
+    try:
+        return db.transaction(dbname, work)
+    except db.DatabaseGone as error:
+        _logger.info("A call is made without a task or question: %s", error)
+        return None
+
+
+def end_soon(dbname, call_id, executed) -> None:
+    """Keep what became of a call, see `end`: now, or once the database is back."""
+    try:
+        end(dbname, call_id, executed)
+    except db.DatabaseGone as error:
+        _logger.info("The result of %s is kept later: %s", call_id, error)
+        process.in_background(
+            lambda _engine, runner: runner.db(dbname, end, dbname, call_id, executed)
+        )
+
+
+def end(dbname, call_id, executed, run=None) -> None:
+    """Keep what became of a call of a client that may come back for it; questions of its server wait in its row.
+
+    :param run: see `ToolCall._ask_client`
+    """
 
     def work(env):
         row = _row(env, call_id)
@@ -92,7 +118,7 @@ def end(dbname, call_id, executed) -> None:
             return
         error = executed.error
         shows = row.task["shows"] if row.task else ()
-        if isinstance(error, ElicitationRequired) and row._ask_client(error, shows):
+        if isinstance(error, ElicitationRequired) and row._ask_client(error, shows, run):
             return
         if row.task:
             row._end_task(executed)
@@ -112,7 +138,7 @@ def ask(dbname, call_id, wanted, shows):
         row = _row(env, call_id)
         return row._questions_for_client() if row and row._ask_client(wanted, shows) else None
 
-    return db.transaction(dbname, work)
+    return _or_none(dbname, work)
 
 
 async def answer_of(runner, dbname, call_id, key, question, tell):
@@ -128,9 +154,10 @@ async def answer_of(runner, dbname, call_id, key, question, tell):
     while time.monotonic() < until:
         await asyncio.sleep(ANSWER_LOOK)
         found = await runner.db(
-            dbname, _change, dbname, call_id, lambda row: row._answer_held(question)
+            dbname, _change, dbname, call_id, lambda row: row._answer_held(key, question)
         )
         if found:
+            await runner.db(dbname, _change, dbname, call_id, lambda row: row._forget_held(key))
             return found
     return ElicitResult(action="cancel")
 
