@@ -60,12 +60,16 @@ class Connection:
             self._world.observe_claims(self._database)
 
     def sweep(self):
+        world, process = self._world, self._process
+        rest = world.lease + world.lease / BEATS
         try:
             return self._call("sweep")
         except ConnectionError:
-            world = self._world
-            rest = world.lease + world.lease / BEATS
-            self._process.rests_until = self._process.clock() + rest
+            process.rests_until = process.clock() + rest
+            raise
+        except Hangs as hangs:
+            if hangs.until > world.now + Outage.STATEMENT_TIMEOUT:  # then it fails like that
+                process.rests_until = process.clock() + Outage.STATEMENT_TIMEOUT + rest
             raise
 
     def release(self, *args):
