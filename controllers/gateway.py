@@ -271,7 +271,7 @@ class _Host(ClientReads):
 
     def _refusal(self, row, tool):
         """An error if a call that was begun, or waits, must not go on; then its row is over."""
-        if row.definition not in (False, tool._pinned()):
+        if row._is_outdated():
             refusal = DENIED, sentences.translated(self.env, DIFFERS)
         else:
             refusal = tool._direct_call_refusal(row.arguments or {})

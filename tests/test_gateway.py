@@ -1544,7 +1544,7 @@ class TestEndOfAStreamedCall(BaseCase):
         self.kept = []
         self.enterContext(patch.object(client_tasks, "end", self._keep))
 
-    def _keep(self, _dbname, _call_id, executed, _run=None):
+    def _keep(self, _dbname, _call_id, executed, _run):
         self.kept.append(executed.result.outcome)
 
     def _leave(self, executed=None):
@@ -1569,14 +1569,16 @@ class TestEndOfAStreamedCall(BaseCase):
         begun = []
         gone = db.DatabaseGone("away")
         with (
-            patch.object(client_tasks, "end", side_effect=gone),
+            patch.object(client_tasks, "end", side_effect=gone) as end,
             patch.object(client_tasks.db, "transaction", side_effect=gone),
             patch.object(client_tasks.process, "in_background", begun.append),
         ):
             self.assertIsNone(client_tasks.make("db", "call", "", self.call._stream))
             self.assertIsNone(client_tasks.ask("db", "call", None, ()))
             self._leave()
-        self.assertEqual(len(begun), 1)
+        (later,), again = begun, []
+        later(None, SimpleNamespace(db=lambda *arguments: again.append(arguments[-1])))
+        self.assertEqual(again, [end.call_args.args[-1]], "questions are asked once")
 
     def test_questions_that_are_asked_at_once_are_answered_one_by_one(self):
         open_ones = []

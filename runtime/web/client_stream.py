@@ -188,9 +188,8 @@ class StreamedCall(Response):
         """Let a legacy client ask its user."""
         if questions.mode(question) not in self._stream.shows:
             return ElicitResult(action="cancel")
-        async with (
-            self._one_question
-        ):  # a server may ask several at once, and the row waits for one answer
+        # A server may ask several at once, and the row waits for one answer.
+        async with self._one_question:
             self._asked += 1
             call, began = self._direct.call, time.monotonic()
             key = f"{call.id}.q{self._asked}"
@@ -239,9 +238,8 @@ class StreamedCall(Response):
             self._leave()
             return
         gone = without_answer("cancelled", GONE)
-        made = (
-            gone if self._future.cancel() else self._result_of_call()
-        )  # it may have ended unheard
+        # It may have ended unheard.
+        made = gone if self._future.cancel() else self._result_of_call()
         self._end(gone if isinstance(made.error, ElicitationRequired) else made)
 
     def _leave(self):

@@ -5,6 +5,7 @@ the row elsewhere, such as ``tasks/cancel``, stops the call here soon after.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
@@ -97,16 +98,17 @@ def _or_none(dbname, work):
 
 def end_soon(dbname, call_id, executed) -> None:
     """Keep what became of a call, see `end`: now, or once the database is back."""
+    run = uuid.uuid4().hex  # of both, as the answer to the first COMMIT may be lost
     try:
-        end(dbname, call_id, executed)
+        end(dbname, call_id, executed, run)
     except db.DatabaseGone as error:
         _logger.info("The result of %s is kept later: %s", call_id, error)
         process.in_background(
-            lambda _engine, runner: runner.db(dbname, end, dbname, call_id, executed)
+            lambda _engine, runner: runner.db(dbname, end, dbname, call_id, executed, run)
         )
 
 
-def end(dbname, call_id, executed, run=None) -> None:
+def end(dbname, call_id, executed, run) -> None:
     """Keep what became of a call of a client that may come back for it; questions of its server wait in its row.
 
     :param run: see `ToolCall._ask_client`
@@ -157,7 +159,8 @@ async def answer_of(runner, dbname, call_id, key, question, tell):
             dbname, _change, dbname, call_id, lambda row: row._answer_held(key, question)
         )
         if found:
-            await runner.db(dbname, _change, dbname, call_id, lambda row: row._forget_held(key))
+            with contextlib.suppress(ConnectionError):  # the answer is there all the same
+                await runner.db(dbname, _change, dbname, call_id, lambda row: row._forget_held(key))
             return found
     return ElicitResult(action="cancel")
 
