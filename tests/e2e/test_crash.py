@@ -313,11 +313,19 @@ def test_a_process_dies_amid_a_test_run(fleet, scripted_llm):
     assert run.states() == {"passed": TRIALS}
     assert run.tries() == {1: TRIALS - left["running"], 2: left["running"]}
 
+    quick, slow = {"content": "counted " * 20}, {"content": "counted " * 400}
+    scripted_llm.reset()
+    scripted_llm.script(
+        first("Trial 7", slow, latency=60, chunkSize=8),
+        first("Trial", quick, latency=60, chunkSize=8),
+    )
     stopped, other = TestRun(odoo, run.tests), TestRun(odoo, run.tests)
     stopped.start(), other.start()
     wait_for(lambda: "passed" in stopped.states(), "one has ended")
     stopped.stop()
     at_end = stopped.states()
+    scripted_llm.reset()
+    scripted_llm.script(first("Trial", quick))
     assert at_end.keys() == {"passed", "stopped"}
     wait_for(other.is_over, "the other run ends")
     assert other.states() == {"passed": TRIALS}

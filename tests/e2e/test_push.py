@@ -41,6 +41,8 @@ def test_a_notification_is_shown_and_opens_the_conversation(odoo, scripted_llm, 
         key = odoo.rpc("mail.push.device", "get_web_push_vapid_public_key", as_login="demo")
         device = {"vapid_public_key": key, **push.subscription}
         odoo.rpc("mail.push.device", "register_devices", as_login="demo", **device)
+        # A page that another test has closed may still count as online.
+        odoo.sql("UPDATE mail_presence SET status = 'offline'")
         chat = Chat(odoo, "demo")
         chat.ask("How deep is the harbour?")
         eventually(lambda: push.bodies)

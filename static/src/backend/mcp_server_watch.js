@@ -1,4 +1,4 @@
-import { Component, onWillUnmount, xml } from "@odoo/owl";
+import { Component, onMounted, onWillUnmount, xml } from "@odoo/owl";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
 import { standardWidgetProps } from "@web/views/widgets/standard_widget_props";
@@ -20,6 +20,12 @@ export class McpServerWatch extends Component {
         const event = EVENTS[this.props.record.resModel];
         const onSync = ({ id }) => this.onSync(id);
         bus.subscribe(event, onSync);
+        // A run may have ended after the form read it, and before this listened.
+        onMounted(
+            () =>
+                this.props.record.data.state === "running" &&
+                onSync({ id: this.props.record.resId })
+        );
         onWillUnmount(() => bus.unsubscribe(event, onSync));
     }
 
