@@ -191,6 +191,14 @@ class TestBudgets(BudgetCase):
         self._end(cost, 1)
         self.assertEqual(cost.state, "settled")
 
+    def test_what_was_read_before_the_commit_is_read_again_after_it(self):
+        self._budget(10)
+        self.Budget._rules()
+        self.env.cr.postcommit.run()
+        with patch.object(type(self.Budget), "search", return_value=self.Budget) as read:
+            self.Budget._rules()
+        read.assert_called_once()
+
     def test_an_archived_budget_tells_nobody_of_requests_that_run(self):
         budget = self._budget(1)
         cost = self._spend(1)

@@ -338,6 +338,11 @@ class TestGateway(GatewayCase):
             self.assertEqual(
                 self._code({**TAIPEI, "arguments": {"city": other}}), "approval_required"
             )
+        self.forecast.approval_policy = "auto"
+        self.env.flush_all()
+        self.assertIsNone(self._code({**TAIPEI, "arguments": {"city": 1.0}}))
+        fake.calls.clear()
+        self.forecast.approval_policy = "ask"
         row.sudo().client_name = "Another"
         self.env.flush_all()
         self.assertEqual(self._code(one), "approval_required")
@@ -1109,6 +1114,19 @@ class TestTasks(AskingCase):
         for key, is_kept in (("q1", True), ("q2", False)):
             row._forget_held(key)
             self.assertEqual(bool(row.ask_state), is_kept)
+
+    def test_an_answer_goes_with_its_lost_call(self):
+        self._made(TAKES)
+        row = self._rows().sudo()
+        row._hold_for_client("q1")
+        row._take_for_client("q1", {"action": "accept", "content": {"seats": 2}})
+        self.env.flush_all()
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_tool_call SET write_date = '2026-01-01' WHERE id = %s",
+            [row.id],
+        )
+        self._close_lost()
+        self.assertEqual((row.outcome, row.ask_state), ("unknown", False))
 
     def test_a_call_that_asks_waits_as_a_task(self):
         self.forecast.approval_policy = "ask"

@@ -1128,9 +1128,18 @@ class ToolCall(models.Model):
             ("id", ">", self.id),
             ("started_at", ">=", self.decided_at),
         ]
-        return any(
-            call._is_same_call(self.tool_id, self.arguments or {}) for call in self.search(made)
+        own = SQL(
+            "SELECT COALESCE(arguments::text, '{}') FROM %s WHERE id = %s",
+            SQL.identifier(self._table),
+            self.id,
         )
+        # In PostgreSQL, as there may be many with long arguments; its text of a number tells 1 from 1.0.
+        same = Domain.custom(
+            to_sql=lambda _model, alias, _query: SQL(
+                "COALESCE(%s::text, '{}') = (%s)", SQL.identifier(alias, "arguments"), own
+            )
+        )
+        return bool(self.search_count(Domain(made) & same, limit=1))
 
     @api.model
     def _values_to_ask(self, tool, arguments):
@@ -1756,7 +1765,8 @@ class ToolCall(models.Model):
         self.env.cr.execute(
             """
             UPDATE woow_paas_platform_tool_call
-               SET outcome = 'unknown', llm_text = %(text)s, write_date = now() AT TIME ZONE 'UTC'
+               SET outcome = 'unknown', llm_text = %(text)s, ask_state = NULL,
+                   write_date = now() AT TIME ZONE 'UTC'
              WHERE turn_id IS NULL AND outcome IS NULL
                AND (ask_state IS NULL OR ask_state ? 'held')
                AND (approval IS NULL OR started_at IS NOT NULL)
