@@ -434,9 +434,9 @@ export class AiChatStore extends Reactive {
         }
         const thread = this.thread || (await this.startConversation());
         if (thread) {
-            const pending = this.files.take(this.currentId);
-            const records = this.mentions.take(this.currentId);
-            this.removeSent(text);
+            const pending = this.files.take(thread.id);
+            const records = this.mentions.take(thread.id);
+            this.removeSent(text, thread.id);
             await thread.send(content, { pending, records, steers });
         }
     }
@@ -490,7 +490,11 @@ export class AiChatStore extends Reactive {
         this.drafts.adopt(conversation.id);
         this.files.restore(conversation.id, this.files.take(null));
         this.mentions.restore(conversation.id, this.mentions.take(null));
-        this.currentId = this.startedId = conversation.id;
+        if (this.currentId) {
+            thread.hide(); // another one was opened meanwhile
+        } else {
+            this.currentId = this.startedId = conversation.id;
+        }
         return thread;
     }
 

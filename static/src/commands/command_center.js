@@ -151,23 +151,28 @@ export class CommandCenter extends Reactive {
                 ? this.ask(command.prompt)
                 : this.fill(command.prompt, {});
         }
-        await this.attempt(() => this.perform(command.name, command.words));
+        await this.attempt((isHere) => this.perform(command.name, command.words, isHere));
     }
 
+    /** @param {(isHere: () => boolean) => Promise<void>} action asks whether the same chat is on the screen still */
     async attempt(action) {
+        const { currentId } = this.chat;
+        const isHere = () => currentId === this.chat.currentId;
         this.isBusy = true;
         try {
-            await action();
+            await action(isHere);
         } catch (error) {
-            this.error = error;
+            if (isHere()) {
+                this.error = error;
+            }
         } finally {
             this.isBusy = false;
         }
     }
 
-    async perform(name, words = "") {
+    async perform(name, words, isHere) {
         if (name === "/compact") {
-            return this.compact(words);
+            return this.compact(words || "");
         }
         if (name === "/clear") {
             const { assistant, cloudService, record } = this.chat.thread || {};
@@ -187,7 +192,11 @@ export class CommandCenter extends Reactive {
         if (!chatRef) {
             return; // there is nobody to chat with, which the chat says
         }
-        this.answer = await api.command(chatRef, name, servers.chosenIds);
+        const answer = await api.command(chatRef, name, servers.chosenIds);
+        if (!isHere()) {
+            return;
+        }
+        this.answer = answer;
         if (name === "/mcp reload") {
             this.readPrompts(chatRef);
             await servers.load();
@@ -220,10 +229,9 @@ export class CommandCenter extends Reactive {
 
     /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
     async fill(prompt, args) {
-        await this.attempt(async () => {
-            const { currentId } = this.chat;
+        await this.attempt(async (isHere) => {
             const text = await this.textOf(prompt, args);
-            if (currentId === this.chat.currentId) {
+            if (isHere()) {
                 Object.assign(this, { prompt: null, error: null });
                 this.chat.addToDraft(text);
             }

@@ -93,7 +93,11 @@ export class ConversationIndex extends Reactive {
     load() {
         return this.read({ limit: LIST_SIZE }, (data) => {
             const fresh = new Set(data.conversations.map(({ id }) => id));
-            const rest = this.conversations.filter(({ id }) => !fresh.has(id));
+            const last = data.conversations.at(-1);
+            // one that belongs before and is not there has gone elsewhere
+            const rest = this.conversations.filter(
+                (one) => !fresh.has(one.id) && last && inOrder(one, last) > 0
+            );
             const isFirst = !this.isLoaded;
             this.conversations = data.has_more
                 ? [...data.conversations, ...rest].sort(inOrder)
@@ -106,7 +110,11 @@ export class ConversationIndex extends Reactive {
         const before = this.conversations.at(-1)?.id;
         return this.read({ limit: LIST_SIZE, before }, (data) => {
             const known = new Set(this.conversations.map(({ id }) => id));
-            this.conversations.push(...data.conversations.filter(({ id }) => !known.has(id)));
+            const further = data.conversations.filter(({ id }) => !known.has(id));
+            // nothing new: the last one is gone, and the server began with the first ones again
+            this.conversations = further.length
+                ? [...this.conversations, ...further]
+                : data.conversations;
             this.hasMore = data.has_more;
         });
     }

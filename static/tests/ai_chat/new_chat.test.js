@@ -304,3 +304,23 @@ test("a temporary chat that is kept becomes an ordinary one", async () => {
     await settle();
     expect(server.conversations).toHaveLength(1);
 });
+
+test("another conversation that is opened meanwhile stays, and what is typed there", async () => {
+    const other = server.conversation({ name: "Other" });
+    await mountChat();
+    const made = new Deferred();
+    server.interrupt("POST /api/ai/conversations", made);
+    await ask("Hi");
+    const store = getService("ai_chat");
+    await store.open(other.id);
+    await settle();
+    await click(".o_ai_chat_input");
+    await edit("Typed here");
+    const conversation = server.conversation({ name: "New" });
+    made.resolve(json(server.listed(conversation), 201));
+    await settle();
+    expect(store.currentId).toBe(other.id);
+    expect(store.threads[conversation.id].isShown).toBe(false);
+    expect(".o_ai_chat_input").toHaveValue("Typed here");
+    expect(conversation.messages[0].text).toBe("Hi");
+});

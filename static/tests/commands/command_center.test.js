@@ -155,3 +155,18 @@ test("a prompt that is kept is offered at once", async () => {
     expect.verifySteps(["tea"]);
     expect(commands.matching("/tea")).toHaveLength(1);
 });
+
+test("what a command answers for another chat is dropped, also its failure", async () => {
+    for (const settleIt of ["resolve", "reject"]) {
+        const answered = Promise.withResolvers();
+        const chat = chatOf();
+        chat.api.command = () => answered.promise;
+        const commands = new CommandCenter(chat);
+        const ran = commands.run({ name: "/mcp tools" });
+        await Promise.resolve();
+        chat.currentId = 8;
+        answered[settleIt](settleIt === "reject" ? new Error("late") : { title: "", rows: [] });
+        await ran;
+        expect([commands.answer, commands.error]).toEqual([null, null]);
+    }
+});

@@ -12,6 +12,7 @@ import {
 } from "@odoo/hoot";
 import { mockService } from "@web/../tests/web_test_helpers";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { ConversationIndex } from "@woow_paas_platform/conversations/conversation_index";
 import { LIST_REFRESH } from "@woow_paas_platform/ai_chat/ai_chat_service";
 import { ask, CALL, mountChat, settle, setVisibility } from "../ai_chat_test_helpers";
 import { refusal } from "../fake_responses";
@@ -202,4 +203,30 @@ describe("export", () => {
         await settle();
         expect.verifySteps(["No PDF here."]);
     });
+});
+
+test("one that is deleted elsewhere goes, also from a list that has more", async () => {
+    const rows = Array.from({ length: 70 }, (_, index) => ({
+        id: index + 1,
+        pinned: false,
+        last_message_at: new Date(Date.UTC(2026, 0, 70 - index)).toISOString(),
+    }));
+    const page = (before) => {
+        const start = before ? rows.findIndex(({ id }) => id === before) + 1 : 0;
+        return { conversations: rows.slice(start, start + 30), has_more: start + 30 < rows.length };
+    };
+    const list = new ConversationIndex({ conversations: async ({ before }) => page(before) });
+    await list.load();
+    await list.loadMore();
+    const shown = () => list.conversations.map(({ id }) => id);
+    const firstOf = (count) => rows.slice(0, count).map(({ id }) => id);
+    expect(shown()).toEqual(firstOf(60));
+    rows.splice(2, 1);
+    await list.load();
+    expect(shown()).toEqual(firstOf(59));
+    rows.splice(58, 1);
+    await list.loadMore();
+    expect(shown()).toEqual(firstOf(30));
+    await list.loadMore();
+    expect(shown()).toEqual(firstOf(60));
 });
