@@ -26,6 +26,7 @@ import { hasOpenText, isFinal, newTurnState } from "../turn/turn_state";
  * @property {boolean} steers it is to enter the answer that is being written
  * @property {string|null} note of the command that sums up the conversation: what to keep in mind
  * @property {number|null} editOf the message that this one asks in other words
+ * @property {{text: string, records: Object[]}|null} unsent other words of a question that could not be sent
  * @property {string|null} token the client token, until the history has the message
  * @property {import("../core/api_error").AiApiError|null} error why it was not sent
  */
@@ -52,6 +53,7 @@ export function chatMessage(values) {
         steers: false,
         note: null,
         editOf: null,
+        unsent: null,
         status: "sent",
         token: null,
         error: null,

@@ -97,6 +97,8 @@ export class ChatThread extends WatchedThread {
         const sent = this.messages[index];
         if (sent?.status === "failed") {
             this.error = sent.error;
+            this.outbox.remove(this.id, sent);
+            left[0].unsent = { text, records };
             this.messages.splice(index, 1, ...left);
         } else {
             await this.refresh();
