@@ -100,6 +100,7 @@
     "images": ["static/description/chat.png"],
     "assets": {
         "web.assets_backend": [
+            "woow_paas_platform/static/src/core/keys.js",
             "woow_paas_platform/static/src/backend/**/*",
             "woow_paas_platform/static/src/providers/**/*",
         ],

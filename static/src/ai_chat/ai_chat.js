@@ -30,6 +30,7 @@ import { useShortcuts } from "../commands/shortcuts";
 import { ServerPanel } from "../conversations/server_panel";
 import { Thread } from "../thread/thread";
 import { TryAgain } from "../core/try_again";
+import { pressedKey } from "../core/keys";
 
 const DIALOGS = "woow_paas_platform.assets_chat_dialogs";
 
@@ -255,7 +256,7 @@ export class AiChat extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape" && this.ui.isMenuOpen) {
+        if (pressedKey(ev) === "Escape" && this.ui.isMenuOpen) {
             this.closeMenu();
             this.menu.el.parentElement.querySelector(".o_ai_chat_menu_toggle").focus();
         }

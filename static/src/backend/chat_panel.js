@@ -5,6 +5,7 @@ import { useService } from "@web/core/utils/hooks";
 import { effect } from "@web/core/utils/reactive";
 import { ChatFrame } from "./frame/chat_frame";
 import { pageTheme } from "./theme";
+import { pressedKey } from "../core/keys";
 
 const ACTION = "woow_paas_platform.ai_chat";
 const DECISIONS = "woow_paas_platform.decisions";
@@ -48,6 +49,11 @@ export const chatPanelService = {
 
             /** Opens a conversation, or a new one about what is on the screen. */
             async open(conversationId = false) {
+                const { ai_chat: chat } = env.services;
+                if (conversationId && chat?.isShown) {
+                    panel.unseen.delete(conversationId);
+                    return chat.open(conversationId);
+                }
                 panel.newChat = conversationId ? null : await panel.choice();
                 panel.conversationId = conversationId;
                 panel.unseen.delete(conversationId);
@@ -154,7 +160,7 @@ export class ChatPanel extends Component {
     }
 
     onKeydown(ev) {
-        const isEscape = ev.key === "Escape" && !ev.shiftKey && !ev.defaultPrevented;
+        const isEscape = pressedKey(ev) === "Escape" && !ev.shiftKey && !ev.defaultPrevented;
         if (isEscape && this.root.el?.contains(ev.target)) {
             this.panel.close();
             document.querySelector(".o_ai_chat_systray button")?.focus();

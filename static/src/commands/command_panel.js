@@ -2,6 +2,7 @@ import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { RequestError } from "../core/try_again";
 import { CompletedForm } from "./completed_form";
+import { pressedKey } from "../core/keys";
 
 /** What a slash command shows, above the place where it was typed. */
 export class CommandPanel extends Component {
@@ -32,7 +33,7 @@ export class CommandPanel extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             ev.stopPropagation();
             this.props.center.dismiss();
             this.props.onDone();

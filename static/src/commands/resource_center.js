@@ -117,10 +117,11 @@ export class ResourceCenter extends Reactive {
         const attached = await this.ask(this.chat.api.attachResource(id, entry, args));
         if (attached) {
             this.dismiss();
+            this.chat.files.clearRefusal(id);
             this.chat.files.addKept(id, attached.attachments);
-            this.chat.files.error = attached.left_out
-                ? this.leftOutSentence(entry, attached.left_out)
-                : "";
+            if (attached.left_out) {
+                this.chat.files.refuse(id, this.leftOutSentence(entry, attached.left_out));
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import { uniqueId } from "@web/core/utils/functions";
 import { formatSize } from "../core/format";
 import { RequestError } from "../core/try_again";
 import { CompletedForm } from "./completed_form";
+import { pressedKey } from "../core/keys";
 
 /** Where a resource of a server is found and chosen, above the place where the person writes. */
 export class ResourcePicker extends Component {
@@ -97,7 +98,7 @@ export class ResourcePicker extends Component {
                 Math.max(this.state.index + step, 0),
                 center.shown.length - 1
             );
-        } else if (ev.key === "Enter" && !ev.isComposing) {
+        } else if (pressedKey(ev) === "Enter") {
             ev.preventDefault();
             if (this.active) {
                 center.choose(this.active);
@@ -116,7 +117,7 @@ export class ResourcePicker extends Component {
 
     /** One step back: from a template to the list, from the list to the message. */
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             ev.stopPropagation();
             const { center } = this.props;
             center.template ? center.back() : center.dismiss();

@@ -2,6 +2,7 @@ import { useExternalListener } from "@odoo/owl";
 import { isMacOS } from "@web/core/browser/feature_detection";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
+import { pressedKey } from "../core/keys";
 
 const SHORTCUTS = [
     { action: "search", key: "k", isMod: true, about: _t("Search conversations") },
@@ -51,7 +52,7 @@ export function shortcutRows({ isMac = isMacOS(), isOurs = !hasPalette() } = {})
  */
 export function useShortcuts(root, isPage, actions) {
     useExternalListener(window, "keydown", (ev) => {
-        const action = ev.key && !ev.isComposing && actionOf(ev);
+        const action = pressedKey(ev) && actionOf(ev);
         const isHere = root.el?.contains(ev.target) || (isPage() && ev.target === document.body);
         if (action && isHere && !ev.defaultPrevented && !ev.repeat) {
             ev.preventDefault();

@@ -7,6 +7,7 @@ import { AttachMenu } from "./attach_menu";
 import { FileChip } from "./file_chip";
 import { FileDrop } from "./file_drop";
 import { fileOf, isLong, MAX_TEXT } from "./pending_files";
+import { pressedKey } from "../core/keys";
 
 /** A finger writes: Enter begins a line, and the button sends. */
 const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
@@ -324,15 +325,14 @@ export class Composer extends Component {
     }
 
     onKeydown(ev) {
-        // 229 is what Safari reports for the Enter that ends a composition
-        const isComposing = ev.isComposing || ev.keyCode === 229;
-        if (!isComposing && !ev.shiftKey && this.onMenuKey(ev.key)) {
+        const key = pressedKey(ev);
+        if (key && !ev.shiftKey && this.onMenuKey(key)) {
             ev.preventDefault();
             ev.stopPropagation();
-        } else if (ev.key === "Enter" && isSending(ev) && !isComposing) {
+        } else if (key === "Enter" && isSending(ev)) {
             ev.preventDefault();
             this.send();
-        } else if (ev.key === "Escape" && !ev.shiftKey && !isComposing && this.canStop) {
+        } else if (key === "Escape" && !ev.shiftKey && this.canStop) {
             ev.preventDefault();
             ev.stopPropagation();
             this.props.onStop();

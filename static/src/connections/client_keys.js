@@ -7,6 +7,7 @@ import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { RequestError, attempt } from "../core/try_again";
 import { ConnectClient } from "./connect_client";
+import { pressedKey } from "../core/keys";
 
 const USUAL_DAYS = 90;
 
@@ -152,7 +153,7 @@ export class ClientKeys extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             this.state.isMaking = false;
         }
     }

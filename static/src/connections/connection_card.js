@@ -4,6 +4,7 @@ import { _t } from "@web/core/l10n/translation";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
 import { RequestError } from "../core/try_again";
+import { pressedKey } from "../core/keys";
 
 /** One shared server, and the person's key for it. */
 export class ConnectionCard extends Component {
@@ -63,7 +64,7 @@ export class ConnectionCard extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             this.state.isEditing = false;
         }
     }

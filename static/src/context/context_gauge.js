@@ -2,6 +2,7 @@ import { Component, useExternalListener, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { formatAbout, percentOf } from "./context_numbers";
+import { pressedKey } from "../core/keys";
 
 /** From here on the next messages are about to be summed up. */
 const NEARLY_FULL = 70;
@@ -56,7 +57,7 @@ export class ContextGauge extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape" && this.state.isOpen) {
+        if (pressedKey(ev) === "Escape" && this.state.isOpen) {
             ev.stopPropagation();
             this.state.isOpen = false;
             this.root.el.querySelector("button").focus();

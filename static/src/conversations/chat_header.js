@@ -1,6 +1,7 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { ExportMenu } from "./export_menu";
+import { pressedKey } from "../core/keys";
 
 /** What is open, and what can be done with it as a whole. */
 export class ChatHeader extends Component {
@@ -79,7 +80,7 @@ export class ChatHeader extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             ev.stopPropagation();
             this.cancelRename();
         }

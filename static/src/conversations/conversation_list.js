@@ -9,6 +9,7 @@ import { ActionMenu } from "../menu/action_menu";
 import { ARCHIVE } from "./conversation_index";
 import { ListFilter } from "../filters/list_filter";
 import { Selection } from "./selection";
+import { pressedKey } from "../core/keys";
 
 /** Milliseconds without a key after which the list is searched. */
 const SEARCH_DELAY = 250;
@@ -91,7 +92,7 @@ export class ConversationList extends Component {
     }
 
     onSearchKeydown(ev) {
-        if (ev.key === "Escape" && this.state.words) {
+        if (pressedKey(ev) === "Escape" && this.state.words) {
             ev.stopPropagation();
             this.clearSearch();
         }
@@ -272,7 +273,7 @@ export class ConversationList extends Component {
     }
 
     onSelectKeydown(ev) {
-        if (ev.key === "Escape" && this.selection.isOn) {
+        if (pressedKey(ev) === "Escape" && this.selection.isOn) {
             ev.stopPropagation();
             this.selection.stop();
         }
@@ -302,7 +303,7 @@ export class ConversationList extends Component {
     }
 
     onNameKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             ev.stopPropagation();
             this.state.renamedId = null;
         }

@@ -4,6 +4,7 @@ import { uniqueId } from "@web/core/utils/functions";
 import { formatRecords, formatTools } from "../core/format";
 import { RequestError } from "../core/try_again";
 import { ServerTools } from "./server_tools";
+import { pressedKey } from "../core/keys";
 
 /** What the chat may use, as a line that opens to a switch for each MCP server. */
 export class ServerPanel extends Component {
@@ -92,7 +93,7 @@ export class ServerPanel extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape" && this.state.isOpen) {
+        if (pressedKey(ev) === "Escape" && this.state.isOpen) {
             this.state.isOpen = false;
             this.root.el.querySelector("button").focus();
         }

@@ -1,6 +1,7 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { ActionMenu } from "../menu/action_menu";
+import { pressedKey } from "../core/keys";
 
 /** Folders above the conversations: each opens, and takes what is dropped on it. */
 export class FolderList extends Component {
@@ -45,7 +46,7 @@ export class FolderList extends Component {
     }
 
     onNameKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             ev.stopPropagation();
             this.state.editedId = null;
         }

@@ -3,6 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { trustLevels } from "./trust_levels";
 import { RequestError } from "../core/try_again";
+import { pressedKey } from "../core/keys";
 
 /** What the form begins with; secrets never come back. */
 const valuesOf = (server) => ({
@@ -103,7 +104,7 @@ export class ServerForm extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             this.props.onCancel();
         }
     }

@@ -1,6 +1,7 @@
 import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { uniqueId } from "@web/core/utils/functions";
 import { RequestError } from "../core/try_again";
+import { pressedKey } from "../core/keys";
 
 /** Lines and characters of suggested questions that a chat shows. */
 const MAX_STARTERS = 4;
@@ -94,7 +95,7 @@ export class AssistantForm extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        if (pressedKey(ev) === "Escape") {
             this.props.onCancel();
         }
     }

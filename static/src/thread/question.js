@@ -7,6 +7,7 @@ import { isSame, withoutMention } from "../mentions/mention_text";
 import { CopyButton } from "../markdown/copy_button";
 import { TryAgain } from "../core/try_again";
 import { Versions } from "../turn/versions";
+import { pressedKey } from "../core/keys";
 
 /** What the person said; it can be asked in other words, and the earlier wordings looked at. */
 export class Question extends Component {
@@ -34,6 +35,11 @@ export class Question extends Component {
             (el) => el?.focus(),
             () => [this.editor.el]
         );
+        // What could not be sent is not lost.
+        useEffect(
+            (unsent) => unsent && this.startEdit(),
+            () => [this.props.message.unsent]
+        );
     }
 
     get moment() {
@@ -56,7 +62,7 @@ export class Question extends Component {
     }
 
     startEdit() {
-        const { text, records } = this.props.message;
+        const { text, records } = this.props.message.unsent || this.props.message;
         Object.assign(this.state, { isEditing: true, text, records: [...records] });
     }
 
@@ -80,10 +86,11 @@ export class Question extends Component {
     }
 
     onKeydown(ev) {
-        if (ev.key === "Escape") {
+        const key = pressedKey(ev);
+        if (key === "Escape") {
             ev.stopPropagation();
             this.cancelEdit();
-        } else if (ev.key === "Enter" && !ev.shiftKey && !ev.isComposing) {
+        } else if (key === "Enter" && !ev.shiftKey) {
             ev.preventDefault();
             this.saveEdit();
         }

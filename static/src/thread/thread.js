@@ -6,6 +6,7 @@ import { Message } from "./message";
 import { Question } from "./question";
 import { useStickToBottom } from "../scroll/stick_to_bottom";
 import { TurnStatus } from "../turn/turn_status";
+import { pressedKey } from "../core/keys";
 
 /** Pixels from the top at which older messages are fetched. */
 const NEAR_TOP = 120;
@@ -200,7 +201,7 @@ export class Thread extends Component {
     onKeydown(ev) {
         const { live } = this.props.thread;
         const isHere = ev.target === this.scroll.el;
-        if (ev.key === "Escape" && !ev.shiftKey && isHere && live && !live.isStopping) {
+        if (pressedKey(ev) === "Escape" && !ev.shiftKey && isHere && live && !live.isStopping) {
             ev.preventDefault();
             ev.stopPropagation();
             live.stop();

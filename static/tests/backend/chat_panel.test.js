@@ -44,3 +44,22 @@ test("what was read in the chat is not unread in Discuss", () => {
     handlers["woow_ai/seen"]({ conversation_id: 5 });
     expect.verifySteps([]);
 });
+
+test("a chat that is on the screen opens what is asked for", async () => {
+    const chat = { isShown: true, open: (id) => expect.step(id) };
+    const panel = chatPanelService.start(
+        { services: { ai_chat: chat } },
+        {
+            action: {},
+            orm: {},
+            bus_service: { subscribe: () => {} },
+            notification: { add: () => () => {} },
+            title: { setCounters: () => {} },
+        }
+    );
+    panel.unseen.add(5);
+    await panel.open(5);
+    expect.verifySteps([5]);
+    expect(panel.isOpen).toBe(false);
+    expect(panel.unseen.size).toBe(0);
+});

@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, test } from "@odoo/hoot";
+import { beforeEach, click, describe, edit, expect, press, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { user } from "@web/core/user";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiChatStore } from "@woow_paas_platform/ai_chat/ai_chat_service";
 import { AiApi } from "@woow_paas_platform/core/ai_api";
 import { ask, mountChat, settle } from "../ai_chat_test_helpers";
@@ -75,4 +77,26 @@ test("what was refused is not sent again by itself", async () => {
     await ask("Hi");
     await openNextPage();
     expect(sentTokens()).toHaveLength(1);
+});
+
+test("other words of a question that could not be sent stand in its editor, and are not sent by themselves", async () => {
+    server.message(conversation, "user", "Old words");
+    await mountChat({ conversationId: conversation.id });
+    server.interrupt("/messages", new TypeError("Failed to fetch"));
+    await click(".o_ai_chat_edit_question");
+    await settle();
+    await click(".o_ai_chat_question_input");
+    await edit("New words");
+    await press("Enter");
+    await settle();
+    expect(".o_ai_chat_question_input").toHaveValue("New words");
+    await openNextPage();
+    expect(sentTokens()).toHaveLength(1);
+});
+
+test("the next person in the tab finds nothing of the one before", async () => {
+    new AiChatStore(new AiApi()).setDraft("Mine");
+    expect(new AiChatStore(new AiApi()).draft).toBe("Mine");
+    patchWithCleanup(user, { userId: user.userId + 1 });
+    expect(new AiChatStore(new AiApi()).draft).toBe("");
 });

@@ -4,6 +4,7 @@ import {
     describe,
     edit,
     expect,
+    manuallyDispatchProgrammaticEvent,
     pointerDown,
     pointerUp,
     queryAll,
@@ -148,4 +149,20 @@ test("the way to the latest covers nothing and moves nothing", async () => {
     expect(".o_ai_chat_latest").toBeVisible();
     expect(queryRect(".o_ai_chat_scroll").bottom).toBe(bottom);
     expect(bottom).toBeLessThan(queryRect(".o_ai_chat_latest").top + 1);
+});
+
+test("the Escape that ends a composition leaves the question in its editor", async () => {
+    await mountChat({ conversationId: conversation.id });
+    await click(".o_ai_chat_edit_question");
+    await settle();
+    const editor = queryOne(".o_ai_chat_question_input");
+    await manuallyDispatchProgrammaticEvent(editor, "keydown", {
+        key: "Escape",
+        isComposing: true,
+    });
+    await settle();
+    expect(".o_ai_chat_question_input").toHaveCount(1);
+    await manuallyDispatchProgrammaticEvent(editor, "keydown", { key: "Escape" });
+    await settle();
+    expect(".o_ai_chat_question_input").toHaveCount(0);
 });
