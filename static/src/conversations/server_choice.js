@@ -22,6 +22,8 @@ export class ServerChoice extends Reactive {
         this.notice = "";
         this.isBusy = false;
         this.error = null;
+        /** `chatKey` of the chat whose servers are known. */
+        this.known = null;
     }
 
     get enabled() {
@@ -104,11 +106,12 @@ export class ServerChoice extends Reactive {
             const { servers, records, notice, can_reload: canReload } = await ask();
             if (key === chatKey(this.chatRef)) {
                 const switched = this.asSwitched(servers);
-                Object.assign(this, { servers: switched, records, notice, canReload });
+                Object.assign(this, { servers: switched, records, notice, canReload, known: key });
             }
         } catch (error) {
             if (key === chatKey(this.chatRef)) {
-                Object.assign(this, { error, servers: null });
+                // what was switched in a chat that has not begun is in them
+                Object.assign(this, { error, servers: this.known === key ? this.servers : null });
             }
         }
         this.isBusy = false;

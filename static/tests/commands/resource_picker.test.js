@@ -182,3 +182,13 @@ test("at most ten files go with one message", async () => {
     expect(server.requestsTo("/resources/attach")).toHaveLength(10);
     expect(".o_ai_chat_files_error").toHaveText("You can attach up to 10 files at once.");
 });
+
+test("parts that were not attached are told", async () => {
+    await openPicker();
+    const attached = server.attached.bind(server);
+    server.attached = (body) => ({ ...attached(body), left_out: 2 });
+    await press("Enter");
+    await settle();
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["one"]);
+    expect(".o_ai_chat_files_error").toHaveText(/were not attached \(2\)/);
+});

@@ -13,7 +13,7 @@ import {
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiChat } from "@woow_paas_platform/ai_chat/ai_chat";
-import { settle } from "../ai_chat_test_helpers";
+import { setVisibility, settle } from "../ai_chat_test_helpers";
 import { FakeServer } from "../fake_server";
 
 describe.current.tags("desktop");
@@ -206,4 +206,20 @@ test("prompts of the servers are offered before there is a conversation", async 
     expect(server.requestsTo("POST").map(({ line }) => line)).toEqual([
         "POST /api/ai/assistants/1/command",
     ]);
+});
+
+test("what was switched off stays off when the servers cannot be asked again", async () => {
+    await mountChat();
+    await click(".o_ai_chat_scope");
+    await settle();
+    await click("[data-server=files] [role=switch]");
+    await settle();
+    server.interrupt("mcp-config", new TypeError("Failed to fetch"));
+    setVisibility("visible");
+    await settle();
+    await type("Hi");
+    await press("Enter");
+    await settle();
+    const [made] = server.requestsTo("POST /api/ai/conversations");
+    expect(made.body.enabled_servers).toEqual(["time"]);
 });
