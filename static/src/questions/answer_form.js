@@ -27,7 +27,7 @@ function isMoment(field) {
 /** `2026-11-21T08:00:00Z` as the same moment on the person's clock, without a zone. */
 function toLocal(text) {
     const moment = DateTime.fromISO(text);
-    return moment.isValid ? moment.toFormat("yyyy-MM-dd'T'HH:mm") : "";
+    return moment.isValid ? moment.toFormat("yyyy-MM-dd'T'HH:mm", { numberingSystem: "latn" }) : "";
 }
 
 function toUtc(text) {

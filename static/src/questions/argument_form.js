@@ -13,7 +13,9 @@
  * @property {*[]} options of an enum, or of a list that holds some of them
  * @property {string[]} labels of the options
  * @property {string} format of a text, as JSON Schema names it
+ * @property {boolean} isPositive a number that is not below zero
  */
+import { localization } from "@web/core/l10n/localization";
 
 const LONG_TEXT = 60; // characters from which a text gets several lines
 
@@ -95,6 +97,7 @@ export function formFields(schema, args = {}, fixed = []) {
             options,
             labels,
             format: property.format || "",
+            isPositive: property.minimum >= 0,
         };
     });
 }
@@ -117,6 +120,12 @@ export function isLongText({ kind }, text) {
     return kind === "json" || (kind === "text" && (text.length > LONG_TEXT || text.includes("\n")));
 }
 
+/** A number as JSON writes it: a keypad may offer the person's own decimal sign only. */
+function withPoint(text) {
+    const { decimalPoint } = localization;
+    return text.includes(".") ? text : text.replace(decimalPoint, ".");
+}
+
 /** @throws {SyntaxError} what is written is no value of this kind */
 function fieldValue({ kind, options }, text) {
     switch (kind) {
@@ -131,7 +140,7 @@ function fieldValue({ kind, options }, text) {
         case "json":
             return JSON.parse(text);
     }
-    const number = Number(text.trim());
+    const number = Number(withPoint(text.trim()));
     if (!text.trim() || !Number.isFinite(number) || (kind === "integer" && number % 1)) {
         throw new SyntaxError("no number");
     }

@@ -1,4 +1,6 @@
-import { expect, test } from "@odoo/hoot";
+import { beforeEach, expect, test } from "@odoo/hoot";
+import { localization } from "@web/core/l10n/localization";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import {
     answerFields,
     answerText,
@@ -25,6 +27,8 @@ const SCHEMA = {
     },
     required: ["name"],
 };
+
+beforeEach(() => patchWithCleanup(localization, { decimalPoint: "." }));
 
 function textsOf(fields) {
     return Object.fromEntries(fields.map((field) => [field.name, answerText(field)]));
@@ -73,4 +77,12 @@ test("texts of a format have an input of their own; what no form shows is a text
         "text",
     ]);
     expect(fields.odd.kind).toBe("text");
+});
+
+test("a moment stands in its input whatever digits the person reads", () => {
+    patchWithCleanup(luxon.Settings, { defaultNumberingSystem: "arab" });
+    const fields = answerFields(SCHEMA);
+    const texts = { ...textsOf(fields), name: "Ann" };
+    expect(texts.when).toMatch(/^2026-11-21T\d\d:30$/);
+    expect(readAnswer(fields, texts).content.when).toBe("2026-11-21T08:30:00Z");
 });

@@ -1,4 +1,6 @@
-import { expect, test } from "@odoo/hoot";
+import { beforeEach, expect, test } from "@odoo/hoot";
+import { localization } from "@web/core/l10n/localization";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { fieldText, formFields, readForm } from "@woow_paas_platform/questions/argument_form";
 
 const SCHEMA = {
@@ -13,6 +15,8 @@ const SCHEMA = {
     },
     required: ["city"],
 };
+
+beforeEach(() => patchWithCleanup(localization, { decimalPoint: "." }));
 
 function textsOf(fields, args) {
     return Object.fromEntries(
@@ -57,4 +61,13 @@ test("what cannot be read is named and nothing is guessed", () => {
     });
     expect(args).toEqual({ city: "Taipei" });
     expect(problems).toEqual({ days: "integer", wind: "number", places: "json" });
+});
+
+test("a number may have the person's own decimal sign", () => {
+    patchWithCleanup(localization, { decimalPoint: "," });
+    const fields = formFields(SCHEMA, {});
+    const read = (wind) => readForm(fields, { wind });
+    expect(read("1,5").args.wind).toBe(1.5);
+    expect(read("1.5").args.wind).toBe(1.5);
+    expect(read("1.000,5").problems).toEqual({ wind: "number" });
 });
