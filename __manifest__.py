@@ -107,7 +107,7 @@
         # Each page, dialog or panel asks for the bundle of what it shows.
         "woow_paas_platform.assets_portal": [
             ("include", "web._assets_helpers"),
-            "woow_paas_platform/static/src/core/theme_dark.scss",
+            "woow_paas_platform/static/src/theme/theme_dark.scss",
             "woow_paas_platform/static/src/portal/portal.scss",
         ],
         "woow_paas_platform.assets_chat": [
@@ -153,7 +153,7 @@
         ],
         "woow_paas_platform.assets_chat_backend": [
             ("include", "woow_paas_platform.assets_chat"),
-            "woow_paas_platform/static/src/core/theme_dark.scss",
+            "woow_paas_platform/static/src/theme/theme_dark.scss",
             "woow_paas_platform/static/src/discuss/**/*",
         ],
         "woow_paas_platform.assets_overview": [
