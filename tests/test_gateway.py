@@ -1101,13 +1101,19 @@ class TestTasks(AskingCase):
             self.env.flush_all()
             self.assertEqual((row.ask_round, bool(row.ask_state)), (rounds, is_open), run)
 
-    def test_an_answer_is_for_the_question_that_is_held(self):
+    def _held_and_answered(self):
+        """:return: the row of a call whose server waits with question q2, which was answered"""
         self._made(TAKES)
-        row, question = self._rows().sudo(), ElicitRequest(message="?", schema=FORM, url=None)
+        row = self._rows().sudo()
         row._hold_for_client("q2")
         accepted = {"action": "accept", "content": {"seats": 2}}
         taken = [row._take_for_client(key, accepted) for key in ("q1", "q2")]
         self.assertEqual(taken, [False, True])
+        return row
+
+    def test_an_answer_is_for_the_question_that_is_held(self):
+        row = self._held_and_answered()
+        question = ElicitRequest(message="?", schema=FORM, url=None)
         # twice, as the answer of the database may be lost
         found = [row._answer_held(key, question) for key in ("q1", "q2", "q2")]
         self.assertEqual([one and one.content for one in found], [None, *[{"seats": 2}] * 2])
@@ -1116,10 +1122,7 @@ class TestTasks(AskingCase):
             self.assertEqual(bool(row.ask_state), is_kept)
 
     def test_an_answer_goes_with_its_lost_call(self):
-        self._made(TAKES)
-        row = self._rows().sudo()
-        row._hold_for_client("q1")
-        row._take_for_client("q1", {"action": "accept", "content": {"seats": 2}})
+        row = self._held_and_answered()
         self.env.flush_all()
         self.env.cr.execute(
             "UPDATE woow_paas_platform_tool_call SET write_date = '2026-01-01' WHERE id = %s",
