@@ -6,7 +6,7 @@ import psycopg2
 from odoo import fields
 from odoo.tests import tagged
 
-from ..runtime.records import aggregate, executor, read
+from ..runtime.records import aggregate, executor, read, record_scope
 from ..runtime.records.record_scope import RecordScope
 from .records_data import PartnersCase
 
@@ -51,6 +51,20 @@ class TestRecordsRead(PartnersCase):
         mine = {"model": "res.partner", "filters": [{"field": "user_id", "value": "me"}]}
         self.assertEqual(self._names(self.internal, **mine), ["Azurite Interior"])
         self.assertEqual(self._names(self.admin, **mine), [])
+
+    def test_a_relation_compared_with_a_name_counts_all_that_have_it(self):
+        make = self.env["res.partner"].create
+        parents = make([{"name": f"Limited {n}"} for n in range(210)])
+        make([{"name": "Child", "parent_id": one.id} for one in parents])
+        self.env.flush_all()
+        for operator in ("ilike", "="):
+            filters = [{"field": "parent_id", "operator": operator, "value": "Limited"}]
+            given = {"model": "res.partner", "filters": filters}
+            _said, data = self._read(self.internal, "aggregate_records", **given)
+            self.assertEqual(data["groups"], [{"__count": 210}])
+            with patch.object(record_scope, "MAX_MEANT", 209):
+                said = self._refused(self.internal, "aggregate_records", **given)
+            self.assertIn("more than 209 records", said)
 
     def test_a_field_may_be_that_of_a_record_to_which_a_relation_leads(self):
         both = [self.child.id, self.child_of_secret.id, self.azure.id]

@@ -29,7 +29,8 @@ RIGHTS = {
     "action": "read",
 }
 MAX_SEARCHED = 20  # models that are looked into for a field that another one has not
-MAX_NAMED = 200  # records that a name in a condition may mean
+MAX_NAMED = 200  # records of one call that are named
+MAX_MEANT = 10_000  # records that the names in a condition may mean
 RELATIONS = ("many2one", "one2many", "many2many")
 ME = "me"
 MINE = {"res.users": lambda user: user.ids, "res.partner": lambda user: user.partner_id.ids}
@@ -123,8 +124,7 @@ class RecordScope:
         if not isinstance(ids, list) or not 0 < len(ids) <= MAX_NAMED:
             raise invalid(f"“ids” must be a list of 1 to {MAX_NAMED} ids or names of records.")
         ids = [number for one in ids for number in self._ids_of(model, one, operation)]
-        if len(ids) > MAX_NAMED:
-            raise invalid(f"These names mean more than {MAX_NAMED} records. Use whole names.")
+        _check_number(ids, MAX_NAMED)
         found = model.browse(dict.fromkeys(ids)).exists()
         readable = found._filtered_access("read")
         if missing := [str(i) for i in dict.fromkeys(ids) if i not in readable._ids]:
@@ -417,7 +417,7 @@ class RecordScope:
         """Ids of the records that these ids and names mean, among those that the person may read.
 
         :param compared: model whose relation it is
-        :raises RecordError: a name means none, though it is not a part of one that is looked for
+        :raises RecordError: a name means none, though it is not a part of one that is looked for, or all mean too many
         """
         found = []
         is_readable = comodel.has_access("read")
@@ -434,6 +434,7 @@ class RecordScope:
                         comodel._name, value, near, hint or self.elsewhere_named(comodel, value)
                     )
             found += ids or []
+            _check_number(found, MAX_MEANT)
         return found
 
     def _own_name_hint(self, compared, name):
@@ -485,7 +486,8 @@ class RecordScope:
             ways = [("=ilike", convert.literal(name)), ("ilike", name)][: 1 + in_part]
         for one in (comodel, *self._in_other_languages(comodel)):
             for way in ways:
-                if found := one.search(self._named(one, *way), order="id", limit=MAX_NAMED).ids:
+                named = self._named(one, *way)
+                if found := one.search(named, order="id", limit=MAX_MEANT + 1).ids:
                     return found
         return []
 
@@ -588,6 +590,12 @@ class RecordScope:
         if field.type != "many2one" or field in seen:
             return True
         return self.is_order_open(self.env[field.comodel_name], (*seen, field))
+
+
+def _check_number(ids, limit):
+    """:raises RecordError: names mean more records than that"""
+    if len(ids) > limit:
+        raise invalid(f"These names mean more than {limit} records. Use whole names.")
 
 
 def _without_id(name):
