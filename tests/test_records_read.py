@@ -66,6 +66,23 @@ class TestRecordsRead(PartnersCase):
                 said = self._refused(self.internal, "aggregate_records", **given)
             self.assertIn("more than 209 records", said)
 
+    def test_a_relation_compared_with_a_blank_text_is_compared_with_nothing(self):
+        """Small models fill in every argument, with nothing."""
+        self.azure.user_id = self.internal
+        azure, gemini = ["Azurite Interior"], ["Gemini Furniture"]
+        both = ["id", "in", (self.azure | self.gemini).ids]
+        for condition, wanted in (
+            (["user_id", "=", ""], gemini),
+            (["user_id", "in", [" "]], gemini),
+            (["user_id", "!=", ""], azure),
+            (["parent_id", "child_of", ""], []),
+        ):
+            with self.subTest(condition):
+                names = self._names(self.internal, model="res.partner", domain=[both, condition])
+                self.assertEqual(names, wanted)
+        domain = [["parent_id", "child_of", ""]]
+        self.assertEqual(self._names(self.internal, model="res.partner", domain=domain), [])
+
     def test_a_field_may_be_that_of_a_record_to_which_a_relation_leads(self):
         both = [self.child.id, self.child_of_secret.id, self.azure.id]
         said, data = self._read(

@@ -401,13 +401,15 @@ class RecordScope:
         if operator not in OF_RELATIONS:
             raise invalid(f"“{operator}” cannot compare the relation “{field.name}”.")
         values = value if isinstance(value, list) else [value]
+        positive = NEGATIVE.get(operator, operator)
+        if positive in EXACT:
+            values = [False if _is_blank(one) else one for one in values]
         parts = []
         if False in values:
             parts.append(Domain(field.name, "=", False))
         if field.name in values:
             raise invalid(f"“{field.name}” is compared with itself. For all records leave it out.")
         if wanted := [one for one in values if one is not False]:
-            positive = NEGATIVE.get(operator, operator)
             ids = self._meant(self.env[field.comodel_name], wanted, positive, field.model_name)
             parts.append(Domain(field.name, "in", ids))
         domain = Domain.OR(parts)
@@ -422,7 +424,7 @@ class RecordScope:
         found = []
         is_readable = comodel.has_access("read")
         for value in values if isinstance(values, list) else [values]:
-            if isinstance(value, bool):
+            if isinstance(value, bool) or (operator in EXACT and _is_blank(value)):
                 continue
             ids = is_readable and self._by_id(comodel, value)
             if not ids and isinstance(value, str):
@@ -596,6 +598,11 @@ def _check_number(ids, limit):
     """:raises RecordError: names mean more records than that"""
     if len(ids) > limit:
         raise invalid(f"These names mean more than {limit} records. Use whole names.")
+
+
+def _is_blank(value):
+    """True for the text that small models write for no value."""
+    return isinstance(value, str) and not value.strip()
 
 
 def _without_id(name):
