@@ -28,6 +28,8 @@ class TestRecordsRights(PartnersCase):
             [["parent_id.name", "ilike", "secret"]],
             [["parent_id.city", "=", "Hidden City"]],
             [["parent_id", "child_of", self.secret.id]],
+            [["id", "child_of", self.secret.id]],
+            [["id", "parent_of", [self.secret.id]]],
         ):
             with self.subTest(domain=domain):
                 self.assertEqual(self._names(self.internal, domain=domain, **everything), [])

@@ -369,6 +369,7 @@ class RecordScope:
             if field.name != "id":
                 raise invalid(f"“{condition.operator}” is for relations; “{field.name}” is none.")
             self._check_tree(model)
+            return Domain("id", condition.operator, self._meant(model, condition.value, "in"))
         if field.translate and NEGATIVE.get(condition.operator, condition.operator) in OF_TEXTS:
             return self._translated(model, field, condition)
         return convert.leaf(model, field, condition.operator, condition.value)
