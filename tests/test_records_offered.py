@@ -140,6 +140,14 @@ class TestRecordsOffered(PartnersCase):
         row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
         self.assertFalse(row._taint_of_result("A model."))
 
+    def test_names_in_a_refusal_to_open_a_view_taint(self):
+        filters = [{"field": "parent_id", "value": "Azurit Interor"}]
+        given = {"model": "res.partner", "view": "list", "filters": filters}
+        said = self._refused(self.internal, "open_view", **given)
+        self.assertIn("Azurite Interior", said)
+        row = self.env["woow_paas_platform.tool_call"].search([], order="id desc", limit=1)
+        self.assertEqual(row._taint_of_result(said), "record")
+
     def test_a_call_that_was_cut_is_not_unknown(self):
         call, _verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})
         row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])

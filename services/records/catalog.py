@@ -324,7 +324,7 @@ _TOOLS = (
             "group_by": NAMES,
         },
         ("model", "view"),
-        READS,
+        READS_OTHERS,
     ),
 )
 TOOLS = {tool.name: tool for tool in _TOOLS}
