@@ -316,6 +316,27 @@ class TestRecordsWrite(WritesCase):
         self._write("delete_records", ids=[self.azure.id], **PARTNER)
         self.assertFalse(self.azure.exists())
 
+    def test_a_change_of_values_neither_archives_nor_schedules(self):
+        self.line.can_archive = False
+        child = {"name": "Child", "parent_id": self.azure.id}
+        child = self.env["res.partner"].create(child)
+        self.azure.activity_schedule(summary="Call")
+        self.env.flush_all()
+        given = {"ids": [self.azure.id], **PARTNER}
+        for values, why in (
+            ({"active": False}, "may not archive"),
+            ({"child_ids": [{"id": child.id, "active": False}]}, "may not archive"),
+            ({"activity_summary": "x"}, "cannot be written"),
+            ({"activity_type_id": "Email"}, "cannot be written"),
+        ):
+            with self.subTest(values=values):
+                self.assertIn(why, self._refuses("update_records", values=values, **given))
+        self.assertTrue(self.azure.active and child.active)
+        self.line.can_archive = True
+        self.env.flush_all()
+        self._write("update_records", values={"active": False}, **given)
+        self.assertFalse(self.azure.active)
+
     def test_message_note_and_activity(self):
         self._write("post_message", id=self.azure.id, body="Hi <b>you</b>", is_note=True, **PARTNER)
         message = self.azure.message_ids[:1]

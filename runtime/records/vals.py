@@ -9,6 +9,7 @@ from odoo.models import MAGIC_COLUMNS
 
 from ...services.errors import EngineError
 from ...services.llm import files
+from ...services.records import deny_list
 from ...services.records.errors import RecordError, invalid, unknown
 from ...services.render import html_text, markdown
 from ...services.sentence import _lt
@@ -50,6 +51,8 @@ def of(scope, model, given, records=None):
                 )
             found[field.name] = _kind(model, field, value)
             continue
+        if records is not None and field.name == model._active_name:
+            scope.model(model._name, "archive")  # raises if that may not be
         found[field.name] = _value(scope, model, field, value, records)
     return found
 
@@ -252,6 +255,8 @@ def is_writable(model, field, kinds=()):
         (field.readonly and field.name not in kinds)
         or field.name in MAGIC_COLUMNS
         or field.name in ("display_name", "parent_path")
+        # It would change a record of that model.
+        or (field.related and field.related_field.model_name in deny_list.READ_ONLY)
         or not model._has_field_access(field, "write")
     )
 
