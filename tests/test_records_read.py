@@ -486,6 +486,7 @@ class TestRecordsRead(PartnersCase):
         )
 
     def test_conditions_as_people_say_them(self):
+        self.internal.tz = "Europe/Brussels"
         today = fields.Date.context_today(self.azure.with_context(tz=self.internal.tz or "UTC"))
         month = today.strftime("%Y-%m")
         self.gemini.ref = False
@@ -518,6 +519,11 @@ class TestRecordsRead(PartnersCase):
             (["create_date", "between", "today"], "list of two"),
             (["color", ">", "many"], "sort by"),
             (["color", ">", "7 USD"], "without a currency"),
+            (["partner_latitude", ">", "nan"], "no value"),
+            (["partner_latitude", "<", "inf"], "no value"),
+            (["create_date", ">=", "0001-01-01"], "too early or too late"),
+            (["create_date", "<", "9999-12-31"], "too early or too late"),
+            (["create_date", "<=", "9999"], "too early or too late"),
         ):
             with self.subTest(condition):
                 said = self._refused(

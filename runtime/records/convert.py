@@ -1,5 +1,6 @@
 """Conversion of values: what a language model writes, as the ORM takes it."""
 
+import math
 from datetime import date, datetime, time
 from typing import Any
 
@@ -53,7 +54,7 @@ def scalar(model, field, value):
         if field.type == "boolean":
             return value if isinstance(value, bool) else BOOLS[str(value).strip().lower()]
         if field.type in NUMBERS or field.name == "id":
-            return NUMBERS.get(field.type, int)(_without_thousands(value))
+            return _finite(NUMBERS.get(field.type, int)(_without_thousands(value)))
         if field.type == "selection":
             return _choice(model, field, value)
         if field.type == "date":
@@ -65,6 +66,12 @@ def scalar(model, field, value):
             f"“{str(value)[:100]}” is no value of “{field.name}” ({field.type}).{_hint(field, value)}"
         ) from error
     return _text(value)
+
+
+def _finite(number):
+    if isinstance(number, float) and not math.isfinite(number):
+        raise ValueError
+    return number
 
 
 def _without_thousands(value):
@@ -118,9 +125,16 @@ def _zone(model):
 
 def _utc(model, moment):
     """A moment as the person's clock shows it, for the database."""
-    if moment.tzinfo is None:
-        moment = _zone(model).localize(moment)
-    return moment.astimezone(pytz.utc).replace(tzinfo=None)
+    try:
+        if moment.tzinfo is None:
+            moment = _zone(model).localize(moment)
+        return moment.astimezone(pytz.utc).replace(tzinfo=None)
+    except OverflowError as error:
+        raise _out_of_range(moment.date()) from error
+
+
+def _out_of_range(day):
+    return invalid(f"“{day}” is too early or too late. For all days leave the filter out.")
 
 
 def local(model, moment):
@@ -151,9 +165,12 @@ def _span(model, value):
             begin = date.fromisoformat(text)
         else:
             return None
-        return begin, begin + lasts
     except (ValueError, OverflowError) as error:
         raise invalid(f"“{text}” is no date. Write YYYY-MM-DD.") from error
+    try:
+        return begin, begin + lasts
+    except (ValueError, OverflowError) as error:
+        raise _out_of_range(text) from error
 
 
 def _within(model, field, operator, first, after):
