@@ -327,6 +327,16 @@ class TestRecordsRead(PartnersCase):
         self.env.invalidate_all()
         self.assertEqual(groups("create_date:year")[1], [1, 2])
 
+    def test_a_measured_moment_is_told_as_a_search_tells_it(self):
+        self.internal.tz = "Asia/Taipei"
+        given = {"model": "res.partner", "domain": [["id", "=", self.azure.id]]}
+        _said, found = self._read(self.internal, "search_records", fields=["create_date"], **given)
+        measures = ["create_date:max"]
+        said, data = self._read(self.internal, "aggregate_records", measures=measures, **given)
+        moment = found["rows"][0]["values"]["create_date"]
+        self.assertEqual(data["groups"], [{"create_date:max": moment}])
+        self.assertEqual(said.splitlines()[2], moment)
+
     def test_a_choice_is_told_with_its_key(self):
         self.azure.lang = "en_US"
         given = {"model": "res.partner", "ids": [self.azure.id], "fields": ["lang"]}

@@ -1,11 +1,13 @@
 """Record tools that aggregate, and that open a view of Odoo; as those of `read`."""
 
+from datetime import date, datetime
+
 from odoo.fields import Domain
 
 from ...services.records import render
 from ...services.records.errors import invalid, unknown
 from ...tools import labels
-from . import read, values
+from . import convert, read, values
 
 LIMIT = 80  # groups when nobody asks for more
 MAX_PIVOT = 2_000  # records that a view is told one by one
@@ -116,7 +118,7 @@ def aggregate_records(scope, given):
         limit=limit,
         order=_order(scope, given.get("order"), groups, asked),
     )
-    found = [{**row, **{one: _number(row[one], one) for one in asked}} for row in found]
+    found = [_measured(model, row, asked) for row in found]
     total = _count(model, domain, group_by, offset, limit, len(found))
     shown = {spec: _labels(scope, field, spec, found) for spec, field in groups}
     keys = [[shown[spec](row[spec]) for spec in group_by] for row in found]
@@ -159,9 +161,17 @@ def aggregate_records(scope, given):
     return table, data
 
 
-def _number(value, spec):
-    """A measure; nothing to measure is no number."""
-    return None if value is False and spec.rpartition(":")[2] in NUMERIC else value
+def _measured(model, row, asked):
+    """A group with its measures as they are told; nothing to measure is no number."""
+
+    def told(spec, value):
+        if value is False and spec.rpartition(":")[2] in NUMERIC:
+            return None
+        if isinstance(value, datetime):
+            return convert.local(model, value)
+        return value.isoformat() if isinstance(value, date) else value
+
+    return {**row, **{spec: told(spec, row[spec]) for spec in asked}}
 
 
 def _label(scope, field, currency):
@@ -184,7 +194,7 @@ def _together(model, domain, money, measures, is_all):
     told, asked = [], [spec for spec, _ in measures]
     by = [spec for spec, _ in money.groups]
     for row in () if is_all else model.formatted_read_group(domain, by, asked):
-        row = {**row, **{one: _number(row[one], one) for one in asked}}
+        row = _measured(model, row, asked)
         told.append("; ".join(f"{one} {render.cell(money.told(one, row))}" for one in asked))
     lines = [f"\nOf all groups together: {' | '.join(told)}"] * bool(told)
     return "".join([*lines, money.converted(measures)])
