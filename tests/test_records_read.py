@@ -337,6 +337,18 @@ class TestRecordsRead(PartnersCase):
         self.assertEqual(data["groups"], [{"create_date:max": moment}])
         self.assertEqual(said.splitlines()[2], moment)
 
+    def test_a_group_without_a_value_has_no_name_and_a_sunday_has_its_number(self):
+        self.gemini.city = False
+        self.env.flush_all()
+        query = "UPDATE res_partner SET create_date = '2026-11-29 12:00' WHERE id = ANY(%s)"
+        self.env.cr.execute(query, [(self.azure | self.gemini | self.child).ids])
+        self.env.invalidate_all()
+        for group_by, wanted in (("city", {None, "Fremont"}), ("create_date:day_of_week", {0})):
+            given = {"model": "res.partner", "domain": self.mine, "group_by": [group_by]}
+            said, data = self._read(self.internal, "aggregate_records", **given)
+            self.assertEqual({one[group_by] for one in data["groups"]}, wanted)
+            self.assertNotIn("no | 1", said)
+
     def test_a_choice_is_told_with_its_key(self):
         self.azure.lang = "en_US"
         given = {"model": "res.partner", "ids": [self.azure.id], "fields": ["lang"]}

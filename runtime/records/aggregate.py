@@ -265,8 +265,13 @@ def _labels(scope, field, spec, found):
         choices = dict(field._description_selection(scope.env))
         return lambda value: {"key": value, "name": choices.get(value, value)} if value else None
     if field.type in ("date", "datetime"):
-        return lambda value: value[1] if isinstance(value, list | tuple) else value or None
-    return lambda value: value
+        return lambda value: value[1] if isinstance(value, list | tuple) else _or_none(value)
+    return bool if field.type == "boolean" else _or_none
+
+
+def _or_none(value):
+    """None for the False of a group without a value; zero is one."""
+    return None if value is False else value
 
 
 # ------------------------------------------------------------ currencies
