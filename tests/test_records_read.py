@@ -640,6 +640,15 @@ class TestRecordsRead(PartnersCase):
         self.assertEqual(data["action"]["res_model"], "res.partner")
         self.assertIn(self.azure.id, data["action"]["domain"][0][2])
 
+    def test_a_view_shows_all_that_matches_or_none(self):
+        given = {"model": "res.partner", "view": "pivot", "domain": self.mine}
+        with patch.object(read, "COUNTED", 3):
+            _said, data = self._read(self.internal, "open_view", **given)
+        self.assertEqual(len(data["action"]["domain"][0][2]), 3)
+        with patch.object(read, "COUNTED", 2):
+            said = self._refused(self.internal, "open_view", **given)
+        self.assertIn("More than 2 records match", said)
+
     # ------------------------------------------------------------ sentences
 
     def test_what_is_unknown_is_answered_with_the_nearest_names(self):

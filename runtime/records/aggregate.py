@@ -415,7 +415,10 @@ def _plain_domain(scope, model, given):
     domain = read.search_domain(scope, model, given)
     if domain.is_true():
         return []
-    return [("id", "in", model.search(domain, limit=read.COUNTED).ids)]
+    ids = model.search(domain, limit=read.COUNTED + 1).ids
+    if len(ids) > read.COUNTED:
+        raise invalid(f"More than {read.COUNTED} records match. Use narrower filters.")
+    return [("id", "in", ids)]
 
 
 TOOLS = {tool.__name__: tool for tool in (aggregate_records, open_view)}
