@@ -21,6 +21,7 @@ from .common import AiCase, AiHttpCase, TurnByHandCase, retention
 ADDON = "woow_paas_platform"
 MARK = "Zebrafink"
 DATA = f"{ADDON}.personal_data"
+DENIAL = "The user denied this call. The user's reason: "
 BY_ODOO = {"create_uid", "write_uid"}  # of each table; ids without words
 WORDS = {"char", "text", "html", "json", "binary"}
 
@@ -175,11 +176,11 @@ class TestErasure(TurnByHandCase):
                 "tool_name": "forecast",
                 "decided_by_id": member.id,
                 "decision_reason": f"{MARK} “no”",
-                "llm_text": f"Denied: {MARK} “no”",
+                "llm_text": f"{DENIAL}{MARK} “no”",
             }
         )
-        theirs.transcript = {"messages": [{"text": f"Denied: {MARK} “no”"}]}
-        theirs._append_events([{"type": "decided", "reason": f"{MARK} “no”"}])
+        theirs.transcript = {"messages": [{"text": f"{DENIAL}{MARK} “no”"}]}
+        theirs._append_events([{"type": "decided", "id": "theirs", "reason": f"{MARK} “no”"}])
         channel = self._channel(member, self.stranger)
         said = channel.message_post(body=f"{MARK} mention", author_id=member.partner_id.id)
         question = Question(f"{MARK} mention", message=said)
@@ -233,6 +234,48 @@ class TestErasure(TurnByHandCase):
         self.assertEqual(self.env[DATA]._erase(self.member), 0, "a second erasure finds nothing")
         left = {one["fate"] for one in self.env[DATA]._preview(self.member)}
         self.assertLessEqual(left, {KEEP})
+
+    def test_a_reason_goes_and_all_other_words_of_a_conversation_stay(self):
+        for reason in ("1", "no", "user", "太貴了"):
+            with self.subTest(reason=reason):
+                theirs = self._ask(self.stranger).sudo()
+                call = self.env[f"{ADDON}.tool_call"].create(
+                    {
+                        "turn_id": theirs.id,
+                        "call_id": "theirs",
+                        "tool_name": "forecast",
+                        "approval": "denied",
+                        "decided_by_id": self.member.id,
+                        "decision_reason": reason,
+                        "llm_text": f"{DENIAL}{reason}",
+                        "result": f"{DENIAL}{reason}",
+                    }
+                )
+                asked = {"role": "user", "content": "a\nok, no 1"}
+                of_other = {"role": "tool", "content": f"{DENIAL}{reason} way"}
+                denied = {"role": "tool", "content": f"{DENIAL}{reason}"}
+                theirs.transcript = {"step": 1, "messages": [asked, of_other, denied]}
+                theirs._append_events(
+                    [
+                        {"type": "decided", "id": "theirs", "reason": reason},
+                        {"type": "decided", "id": "other", "reason": reason},
+                    ]
+                )
+                self.env[DATA]._erase(self.member)
+                self.env.flush_all()
+                self.env.invalidate_all()
+                left = "The user denied this call."
+                self.assertEqual(
+                    theirs.transcript,
+                    {"step": 1, "messages": [asked, of_other, {"role": "tool", "content": left}]},
+                )
+                self.assertEqual(
+                    (call.llm_text, call.result, call.decision_reason), (left, left, False)
+                )
+                events = self.env[f"{ADDON}.ai_turn_event"].search([("turn_id", "=", theirs.id)])
+                decided = [one.payload for one in events if one.payload["type"] == "decided"]
+                self.assertEqual([one["reason"] for one in decided], ["", reason])
+                theirs.channel_id.unlink()
 
     def test_others_keep_theirs(self):
         theirs = self._ask(self.stranger, f"{MARK} of the stranger").sudo()

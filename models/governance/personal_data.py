@@ -1,7 +1,7 @@
 import hashlib
-import json
 import logging
 import os
+import re
 import shutil
 import tempfile
 from datetime import timedelta
@@ -34,6 +34,7 @@ _logger = logging.getLogger(__name__)
 
 TURNS = "woow_paas_platform.ai_turn"
 CALLS = "woow_paas_platform.tool_call"
+EVENTS = "woow_paas_platform.ai_turn_event"
 LINK_DAYS = 3  # that an export can be downloaded
 TRIES = 3  # of an export or an erasure, before it is given up
 STOPPING_TRIES = 12  # looks at answers that are being stopped, before they are deleted all the same
@@ -68,9 +69,26 @@ INTERNAL = [
 ]
 
 
-def _quoted(words, is_ascii=False):
-    """Words as they stand within a string of JSON."""
-    return json.dumps(words, ensure_ascii=is_ascii)[1:-1]
+def _without(value, words):
+    """JSON in whose strings some words are others; its keys and numbers stay.
+
+    :param words: ``[(pattern, what stands in its place)]``
+    """
+    if isinstance(value, dict):
+        return {key: _without(inner, words) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without(inner, words) for inner in value]
+    if isinstance(value, str):
+        for pattern, other in words:
+            value = pattern.sub(lambda _match, other=other: other, value)
+    return value
+
+
+def _rewrite(row, name, words):
+    """Write a field of text or JSON anew if it holds the words."""
+    value = row[name]
+    if value and (other := _without(value, words)) != value:
+        row[name] = other
 
 
 class PersonalData(models.Model):
@@ -509,31 +527,29 @@ class PersonalData(models.Model):
             .sudo()
             .search([("decided_by_id", "in", users.ids), ("decision_reason", "!=", False)])
         )
-        for call in calls:
-            self.env.flush_all()
-            reason, turn_id = call.decision_reason, call.turn_id.id or 0
-            for table, column, key, row, kind, said in (
-                ("ai_turn", "transcript", "id", turn_id, "jsonb", _quoted(reason)),
-                ("ai_turn_event", "payload", "turn_id", turn_id, "json", _quoted(reason)),
-                # a column of `json` is kept as it was written
-                ("ai_turn_event", "payload", "turn_id", turn_id, "json", _quoted(reason, True)),
-                ("tool_call", "llm_text", "id", call.id, "text", reason),
-                ("tool_call", "result", "id", call.id, "jsonb", _quoted(reason)),
-            ):
-                self.env.cr.execute(
-                    SQL(
-                        "UPDATE %(table)s"
-                        " SET %(column)s = replace(%(column)s::text, %(said)s, '')::%(kind)s"
-                        " WHERE %(key)s = %(row)s AND strpos(%(column)s::text, %(said)s) > 0",
-                        table=SQL.identifier(f"woow_paas_platform_{table}"),
-                        column=SQL.identifier(column),
-                        key=SQL.identifier(key),
-                        kind=SQL(kind),
-                        row=row,
-                        said=said,
-                    )
+        for turn, of_turn in calls.grouped("turn_id").items():
+            reasons = {call.call_id: call.decision_reason for call in of_turn}
+            said = [call._denial() for call in of_turn]
+            of_turn.decision_reason = False
+            words = [
+                (
+                    re.compile(rf"{re.escape(sentences.in_language(lang, whole))}$", re.MULTILINE),
+                    sentences.in_language(lang, call._denial()),
                 )
-            self.env.invalidate_all()
+                for call, whole in zip(of_turn, said, strict=True)
+                for lang in (None, *sentences.LANGUAGES)
+            ]
+            for call in of_turn:
+                _rewrite(call, "llm_text", words)
+                _rewrite(call, "result", words)
+            if not turn:
+                continue
+            _rewrite(turn, "transcript", words)
+            for event in turn.env[EVENTS].search([("turn_id", "=", turn.id)]):
+                _rewrite(event, "payload", words)
+                payload = event.payload
+                if payload["type"] == "decided" and reasons.get(payload.get("id")):
+                    event.payload = {**payload, "reason": ""}
         return len(calls)
 
     @api.model
