@@ -277,6 +277,25 @@ class TestErasure(TurnByHandCase):
                 self.assertEqual([one["reason"] for one in decided], ["", reason])
                 theirs.channel_id.unlink()
 
+    def test_a_rule_about_nobody_else_goes_and_others_lose_the_person(self):
+        Rule = self.env[f"{ADDON}.person_rule"]
+        forgets = (self.env[DATA]._erase, lambda person: person.unlink())
+        for number, forget in enumerate(forgets):
+            with self.subTest(number=number):
+                person = new_test_user(self.env, f"ai_gone_{number}", groups="base.group_portal")
+                about = {"server_id": self.server.id, "policy": "never", "user_ids": person.ids}
+                alone, of_group, of_others = Rule.create(
+                    [
+                        about,
+                        {**about, "group_ids": self.env.ref("base.group_portal").ids},
+                        {**about, "user_ids": [person.id, self.stranger.id]},
+                    ]
+                )
+                forget(person)
+                self.assertFalse(alone.exists())
+                self.assertFalse(of_group.user_ids)
+                self.assertEqual(of_others.user_ids, self.stranger)
+
     def test_others_keep_theirs(self):
         theirs = self._ask(self.stranger, f"{MARK} of the stranger").sudo()
         self.env[DATA]._erase(self.member)

@@ -455,6 +455,10 @@ class PersonalData(models.Model):
         # sudo: ai.assistant - unpublished changes that the person has begun
         drafts = self.env["ai.assistant"].sudo().with_context(active_test=False)
         drafts.search([("draft_of_id", "!=", False), ("create_uid", "in", users.ids)]).unlink()
+        # sudo: person_rule - rules that would be left without anybody they are about, which none may be
+        rules = self.env["woow_paas_platform.person_rule"].sudo().with_context(active_test=False)
+        about = [("user_ids", "in", users.ids), ("group_ids", "=", False)]
+        rules.search(about).filtered(lambda rule: rule.user_ids <= users).unlink()
         for entry in of_people(CASCADE):
             for column in entry.people:
                 while rows := self._rows(entry, column, users, BATCH):
