@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 from odoo import Command
 from odoo.exceptions import AccessError, ValidationError
-from odoo.tests import tagged
+from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import UniqueViolation
 
@@ -432,6 +432,21 @@ class TestConfiguration(ConfigurationCase):
         for method in ("action_preview", "action_import"):
             with self.assertRaises(AccessError):
                 getattr(transfer.with_user(self.internal), method)()
+
+    def test_what_an_administrator_has_open_is_theirs_alone(self):
+        other = new_test_user(self.env, "ai_other_admin", groups="woow_paas_platform.group_admin")
+        for name, values in (
+            ("configuration_transfer", {"file": b"e30="}),
+            ("template_import", {"file": b"e30="}),
+            ("lock", {"reason": "Not now"}),
+            ("call_preview", {"tool_id": self.forecast.id}),
+        ):
+            Dialog = self.env[f"woow_paas_platform.{name}"].with_user(self.admin).sudo(False)
+            dialog = Dialog.create(values)
+            for operation in ("read", "write"):
+                with self.subTest(model=name, operation=operation):
+                    self.assertTrue(dialog.has_access(operation))
+                    self.assertFalse(dialog.with_user(other).has_access(operation))
 
     def test_ids_are_unique_and_no_copy_has_them(self):
         self.assertNotEqual(self.assistant.copy().exchange_id, self.assistant.exchange_id)
