@@ -1,9 +1,12 @@
+from unittest.mock import patch
+
 from odoo import Command
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import Form, tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
+from ..tools import notify
 from .common import AiCase
 
 
@@ -32,6 +35,31 @@ class TestCloudService(AiCase):
         form.save()
         server = self.service.user_mcp_server_ids.filtered(lambda s: s.name == "more flows")
         self.assertEqual((server.scope, server.cloud_service_id), ("user", self.service))
+
+    def test_its_servers_go_by_the_orm(self):
+        server, SignIn = self.user_server, self.env["woow_paas_platform.mcp_sign_in"]
+        SignIn.create({"server_id": server.id, "address": "x", "is_active": True})
+        server.message_post(body="Words")
+        server.activity_schedule("mail.mail_activity_data_todo", user_id=self.admin.id)
+        server.active = False
+        of_server = [("model", "=", server._name), ("res_id", "=", server.id)]
+        of_activity = [("res_model", "=", server._name), ("res_id", "=", server.id)]
+        Entry = self.env["woow_paas_platform.audit_entry"]
+        deleted = [("act", "=", "deleted"), ("model", "ilike", "mcp_server")]
+        self.env.flush_all()
+        before = Entry.search_count(deleted)
+        with (
+            patch.object(notify, "server_off") as off,
+            patch.object(type(SignIn), "_give_back") as given_back,
+        ):
+            self.service.with_user(self.admin).sudo(False).unlink()
+        self.env.cr.precommit.run()
+        self.assertIn(server.id, [call.args[1] for call in off.call_args_list])
+        given_back.assert_called_once()
+        self.assertFalse(server.exists())
+        self.assertFalse(self.env["mail.message"].search(of_server))
+        self.assertFalse(self.env["mail.activity"].search(of_activity))
+        self.assertEqual(Entry.search_count(deleted), before + 1)
 
     def test_conversations_are_counted(self):
         self._conversation(self.member, self.service)

@@ -108,8 +108,10 @@ class CloudService(models.Model):
         return result
 
     def unlink(self):
-        # sudo: ai.assistant - they go with their service, by the ORM for the sake of their contacts
-        self.sudo().assistant_ids.unlink()
+        # sudo: ai.assistant, mcp_server - they go with their service, by the ORM because of what they leave elsewhere
+        service = self.sudo().with_context(active_test=False)
+        service.assistant_ids.unlink()
+        service.user_mcp_server_ids.unlink()
         return super().unlink()
 
     def action_chat(self):
