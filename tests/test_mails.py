@@ -134,6 +134,14 @@ class TestMails(RunCase):
         self.assertEqual(other.user_id, self.owner)
         self.assertNotEqual(other.channel_id, run.channel_id)
 
+    def test_a_thread_of_a_former_assistant_is_not_entered(self):
+        run = self._end(self._deliver())
+        other = self.assistant.copy({"group_ids": False})
+        self.address.assistant_id = other
+        reply = self._deliver("And now?", In_Reply_To=run.mail_answer_id)
+        self.assertEqual(reply.turn_id.assistant_id, other)
+        self.assertNotEqual(reply.channel_id, run.channel_id)
+
     def test_the_same_mail_twice_is_one_run(self):
         self.assertTrue(self._deliver(message_id="<same@known.example>"))
         self.assertFalse(self._deliver(message_id="<same@known.example>"))

@@ -265,13 +265,13 @@ class MailAddress(models.Model):
     # ------------------------------------------------------------ its run
 
     def _earlier(self, vals, references):
-        """The last run of the same sender in the thread that a mail belongs to."""
+        """The last run of the same sender with the same assistant in the thread that a mail belongs to."""
         return self.env["woow_paas_platform.ai_run"].search(
             [
                 ("address_id", "=", self.id),
                 ("user_id", "=", vals["user_id"]),
                 ("mail_from", "=", vals["mail_from"]),
-                ("channel_id", "!=", False),
+                ("channel_id.woow_assistant_id", "=", self.assistant_id.id),
                 "|",
                 ("event", "in", references),
                 ("mail_answer_id", "in", references),
