@@ -134,6 +134,40 @@ class TestRecallModels(RecallData, AiCase):
             self.box._keep_document(source, address, self.admin.id)
             self.assertEqual("fresh" in self.box.operation_ids.mapped("name"), found)
 
+    def test_what_nothing_here_can_hold_is_taken_out_or_refused_with_a_sentence(self):
+        url = self.box.document_url = "https://orders.example.com/openapi.json"
+        binary = """
+            openapi: "3.0.3"
+            paths:
+              /fresh:
+                get:
+                  operationId: fresh
+                  parameters:
+                  - {name: q, in: query, schema: {type: string, default: !!binary aGk=}}
+        """
+
+        def document(path, pattern):
+            schema = {"type": "string", "pattern": pattern}
+            parameters = [{"name": "q", "in": "query", "schema": schema}]
+            operation = {"operationId": "fresh", "parameters": parameters}
+            return json.dumps({"openapi": "3.0.3", "paths": {path: {"get": operation}}})
+
+        for source, kind, path in (
+            (document("/surrogate", "[\ud83c-\ud83f]"), "success", "/surrogate"),
+            (document("/nu\0l", "x"), "success", "/nul"),
+            (binary, "danger", "/nul"),
+        ):
+            with (
+                self.subTest(source=source),
+                patch.object(type(self.env.user), "_bus_send") as sent,
+            ):
+                self.box._keep_document(source.encode(), url, self.admin.id)
+                name, notice = sent.call_args_list[0].args
+                self.assertEqual((name, notice["type"]), ("simple_notification", kind))
+                self.env.flush_all()
+                fresh = self.box.operation_ids.filtered(lambda one: one.name == "fresh")
+                self.assertEqual(fresh.path, path)
+
     def test_an_operation_that_cannot_be_called_says_why(self):
         upload = self.box.operation_ids.filtered(lambda o: o.name == "upload")
         self.assertIn("image/png", upload.problem)

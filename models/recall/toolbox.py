@@ -4,7 +4,7 @@ import uuid
 from odoo import api, fields, models
 from odoo.exceptions import UserError, ValidationError
 
-from ...services import const
+from ...services import const, text
 from ...services.errors import ConfigError, EngineError
 from ...services.net import egress
 from ...services.openapi import loader, parser
@@ -212,7 +212,7 @@ class Toolbox(models.Model):
         :raises ConfigError: the document cannot be used
         """
         self.ensure_one()
-        document = parser.read(loader.load(source), url)
+        document = parser.read(text.storable(loader.load(source)), url)
         # sudo: toolbox_operation - definitions come from the document only; the caller may write the box
         Operation = self.env["woow_paas_platform.toolbox_operation"].sudo()
         known = {

@@ -13,6 +13,9 @@ from ..sentence import _lt
 MAX_DOCUMENT = 16 * 1024 * 1024  # bytes
 MAX_VALUES = 600_000  # of a document
 TOO_LARGE = _lt("The OpenAPI document is too large.")
+TAGS = {
+    f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map")
+}
 
 
 def load(source: bytes | bytearray | str) -> dict[str, Any]:
@@ -70,6 +73,10 @@ def _yaml(written: str) -> Any:
                 )
             return super().compose_node(parent, index)
 
+    # Only what JSON has, too. The constructor without a tag refuses all others.
+    Loader.yaml_constructors = {
+        tag: make for tag, make in Loader.yaml_constructors.items() if tag is None or tag in TAGS
+    }
     # Dates stay the texts that they are in JSON.
     Loader.yaml_implicit_resolvers = {
         first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
