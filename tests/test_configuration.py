@@ -317,6 +317,7 @@ class TestConfiguration(ConfigurationCase):
             ("invalid_field", "tests", {"assistant_id": None}),
             ("invalid_field", "tests", {"recordings": [{"tool": "forecast"}]}),
             ("invalid_field", "rules", {"policy": "allow"}),
+            ("invalid_field", "providers", {"temperature": 10**400}),
             ("config_error", "servers", {"transport": "stdio"}),
             ("config_error", "servers", {"url": "file:///etc/passwd"}),
             ("config_error", "servers", {"url": "https://user:word@weather.example.com/mcp"}),

@@ -1,3 +1,4 @@
+import json
 from dataclasses import asdict
 
 from odoo.exceptions import AccessError, UserError
@@ -8,7 +9,7 @@ from ..runtime.turns.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
 from ..services.turn.tools import TurnTools
 from .common import AiHttpCase
-from .recall_data import RecallData
+from .recall_data import PLAN, RecallData
 
 
 @tagged("post_install", "-at_install")
@@ -74,6 +75,15 @@ class TestRecallInChat(RecallData, AiHttpCase):
         request = self._turn(self.internal, self.ada)._turn_request()
         (note,) = (tool for tool in request.tools if tool.name == "addNote")
         self.assertIn("customer_id", note.problem)
+
+    def test_a_huge_number_in_a_schema_costs_no_turn(self):
+        email = {"type": "string", "maxLength": 10**400}
+        properties = {**PLAN["properties"], "email": email}
+        self.plan.input_schema = json.dumps({**PLAN, "properties": properties})
+        turn_tools = TurnTools(self._turn(self.internal, self.ada)._turn_request(), None)
+        functions = {f["function"]["name"]: f["function"] for f in turn_tools.functions}
+        shown = functions["record__make_plan"]["parameters"]["properties"]["email"]
+        self.assertEqual(shown, {"type": "string"})
 
     def test_nobody_gets_actions_of_what_they_may_not_read(self):
         self.assertFalse(self._turn(self.internal)._actions())

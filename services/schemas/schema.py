@@ -11,7 +11,7 @@ what lies deepest is cut. Cut texts end in “…”.
 import json
 from collections import deque
 from collections.abc import Callable, Mapping
-from math import isfinite
+from sys import float_info
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
@@ -380,7 +380,9 @@ def _mapping(value: Any) -> Mapping:
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    """True for a number that other programs hold, too: neither NaN nor infinite, nor an integer of any length."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= float_info.max
 
 
 def _is_json(value: Any) -> bool:

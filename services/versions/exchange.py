@@ -5,7 +5,6 @@ section. What it refers to is ``{"id", "name"}``; the name is for people. The sa
 """
 
 import json
-import math
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -203,7 +202,7 @@ def _are_words(value: Any) -> bool:
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return math.isfinite(value) and abs(value) <= MAX_NUMBER
+    return abs(value) <= MAX_NUMBER
 
 
 def _is_reference(value: Any) -> bool:

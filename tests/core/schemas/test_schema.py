@@ -284,6 +284,12 @@ def test_patterns_that_endpoints_refuse_are_left_out():
     assert "pattern" not in cleaned["b"]
 
 
+def test_bounds_that_no_float_holds_are_left_out():
+    bounds = {"type": "integer", "minimum": 1, "maximum": 10**400, "multipleOf": -(10**400)}
+    cleaned = clean({"properties": {"a": bounds}})["properties"]
+    assert cleaned["a"] == {"type": "integer", "minimum": 1}
+
+
 def test_openapi_references_and_nullable():
     document = {
         "components": {
