@@ -1,7 +1,7 @@
 """Assistants, providers and servers of one company: who works for another one sees and uses nothing of them."""
 
 from odoo import Command
-from odoo.exceptions import UserError
+from odoo.exceptions import UserError, ValidationError
 from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import CheckViolation
@@ -130,6 +130,35 @@ class TestCompanies(AiHttpCase):
         with mute_logger("odoo.sql_db"), self.assertRaises(CheckViolation):
             self.user_server.company_id = self.acme
             self.env.flush_all()
+
+    def test_a_judge_belongs_to_the_company_of_its_assistant(self):
+        theirs, shared = (
+            self.provider.copy({"company_id": company}) for company in (self.other.id, False)
+        )
+        own = self.assistant.copy({"config_id": shared.id, "mcp_server_ids": False})
+        common = own.copy({"company_id": False})
+        judge = shared.copy()
+        test = self.env["woow_paas_platform.assistant_test"].create(
+            {
+                "name": "Weather",
+                "assistant_id": own.id,
+                "user_id": self.inside[-1].id,
+                "questions": "Rain?",
+                "rubric": "Is it kind?",
+                "judge_id": self.provider.id,
+            }
+        )
+        own.company_id = self.branch  # may use what is the parent's
+        for record, values in (
+            (test, {"judge_id": theirs.id}),
+            (test, {"assistant_id": common.id}),
+            (own, {"company_id": self.other.id}),
+        ):
+            with self.subTest(values=values), self.assertRaises(ValidationError):
+                record.write(values)
+        test.judge_id = judge
+        with self.assertRaises(ValidationError):
+            judge.company_id = self.other
 
     # ------------------------------------------------------------ entrances
 

@@ -368,6 +368,9 @@ class TestConfiguration(ConfigurationCase):
         result = document["tests"][0]["recordings"][0]
         gone = {"id": "e1fa6bd5-6ea3-4b0e-8d4f-0e62b6a2d8a1", "name": "Gone"}
         value = {**line, "kind": "value"}
+        company = self.env["res.company"].create({"name": "Other"})
+        theirs = self.provider.copy({"company_id": company.id})
+        of_other = {"id": theirs.exchange_id, "name": "Theirs"}
         for said, values in (
             ("1 to 10 questions", {"questions": "---"}),
             ("at most 20 expectations", {"expectation_ids": [line] * 21}),
@@ -378,6 +381,7 @@ class TestConfiguration(ConfigurationCase):
             ("may read", {"expectation_ids": [{**value, "model": "res.users.apikeys"}]}),
             ("needs “Gone”", {"assistant_id": gone}),
             ("not here: Gone", {"judge_id": gone}),
+            ("another company", {"judge_id": of_other}),
             ("Write a rubric", {"rubric": ""}),
         ):
             with self.subTest(said=said):

@@ -211,6 +211,18 @@ class AssistantTest(models.Model):
             if test.judge_id and not (test.rubric or "").strip():
                 raise ValidationError(self.env._("Write a rubric for the judge."))
 
+    @api.constrains("judge_id", "assistant_id")
+    def _check_judge(self):
+        """A judge reads the answers and costs something: it is shared, or of a company that the assistant's may use."""
+        for test in self.sudo():  # sudo: ai.assistant, ai.config - whose they are, read to decide
+            judge, company = test.judge_id, test.assistant_id.company_id
+            if judge != judge.filtered_domain(judge._check_company_domain(company)):
+                raise ValidationError(
+                    self.env._(
+                        "The judge of “%(test)s” belongs to another company.", test=test.name
+                    )
+                )
+
     @api.constrains("recordings")
     def _check_recordings(self):
         for test in self:
@@ -365,12 +377,14 @@ class AssistantTest(models.Model):
         assistant = found(self.env, "ai.assistant", entry["assistant_id"]["id"])
         if assistant and not assistant.has_access("write"):
             raise self._lacks(entry["assistant_id"]["name"])
-        checked = ("questions", "rubric", "judge_id", "recordings")
+        checked = ("name", "assistant_id", "questions", "rubric", "judge_id", "recordings")
         written = self.new(self._exchange_vals(entry, checked))
         Line = self.env["woow_paas_platform.test_expectation"]
         try:
             written._check_questions()
             written._check_recordings()
+            if assistant:
+                written._check_judge()
             Line._exchange_check(entry["expectation_ids"])
         except ValidationError as error:
             raise Refusal(str(error.args[0])) from error
@@ -511,6 +525,26 @@ class AssistantTest(models.Model):
             if (spec.records == "write" and asks)
             or (not spec.records and spec.operation is None and spec.id in asking)
         )
+
+
+class AiAssistant(models.Model):
+    _inherit = "ai.assistant"
+
+    @api.constrains("company_id")
+    def _check_company_of_judges(self):
+        # sudo: assistant_test - all of them, read to decide
+        Test = self.env["woow_paas_platform.assistant_test"].sudo().with_context(active_test=False)
+        Test.search([("assistant_id", "in", self.ids)])._check_judge()
+
+
+class AiConfig(models.Model):
+    _inherit = "ai.config"
+
+    @api.constrains("company_id")
+    def _check_company_as_judge(self):
+        # sudo: assistant_test - all of them, read to decide
+        Test = self.env["woow_paas_platform.assistant_test"].sudo().with_context(active_test=False)
+        Test.search([("judge_id", "in", self.ids)])._check_judge()
 
 
 def _arguments(written):
