@@ -421,6 +421,31 @@ class TestExport(AiHttpCase):
         self.env[DATA]._gc_expired()
         self.assertFalse(self.env["ir.attachment"].search([("res_model", "=", DATA)]))
 
+    def test_who_is_no_administrator_any_more_gets_nothing_of_others(self):
+        system = self.env.ref("base.group_system")
+        former = new_test_user(
+            self.env,
+            "ai_former",
+            groups="base.group_user,base.group_system",
+            password="secret-of-a-test",
+        )
+        self._say_something()
+        Data = self.env[DATA].with_user(former)
+        Data._request("export", self.member)
+        own = Data._request("export", former)
+        self._carry_out()
+        path = f"/my/ai/data/file?user_id={self.member.id}"
+        self._sign_in(former)
+        self.assertIn("conversations.json", self._zip(path).namelist())
+        queued = Data._request("erasure", self.member)
+        former.group_ids -= system
+        self.env.flush_all()
+        self.assertIn("does not exist any more", self.url_open(path).text)
+        self.assertTrue(self._zip().namelist(), "one's own stays")
+        self._carry_out()
+        self.assertEqual((own.state, queued.state), ("done", "failed"))
+        self.assertTrue(self.env[f"{ADDON}.ai_turn"].search([("user_id", "=", self.member.id)]))
+
     def test_a_large_export_fills_no_memory(self):
         chat, _file = self._say_something()
         rows = [

@@ -132,8 +132,7 @@ class PersonalData(models.Model):
         :raises AccessError: it is not the caller's to ask
         :raises Refusal: the user is one of the system
         """
-        is_administrator = self.env.user.has_group(ADMINISTRATOR)
-        if not is_administrator and (kind != "export" or user != self.env.user):
+        if not self._may_ask(self.env.user, kind, user):
             raise AccessError(self.env._("Only administrators can do this for others."))
         if user._is_superuser() or user._is_public():
             raise Refusal(self.env._("This user belongs to the system and is no person."))
@@ -151,8 +150,18 @@ class PersonalData(models.Model):
         return found
 
     @api.model
+    def _may_ask(self, asker, kind, user):
+        """True for administrators of Odoo, and for the export of a person's own data."""
+        if kind == "export" and asker == user:
+            return True
+        is_there = asker and (asker.active or asker._is_superuser())
+        return bool(is_there and asker.has_group(ADMINISTRATOR))
+
+    @api.model
     def _last(self, kind, user):
-        """The latest request of the current user about this person, with sudo."""
+        """The latest request of the current user about this person, with sudo; none where they may not ask now."""
+        if not self._may_ask(self.env.user, kind, user):
+            return self.sudo().browse()
         # sudo: personal_data - people have no access; the caller's own requests
         own = [("kind", "=", kind), ("user_id", "=", user.id), ("asked_by_id", "=", self.env.uid)]
         return self.sudo().search(own, limit=1)
@@ -199,6 +208,10 @@ class PersonalData(models.Model):
     def _carry_out(self):
         """:return: False if answers of the person have to stop first"""
         commit = self.env.cr.commit
+        # What has begun goes on: the erasure of an administrator takes away who asked for it.
+        if not self.tries and not self._may_ask(self.asked_by_id, self.kind, self.user_id):
+            self._end("failed")
+            return True
         if self.kind == "erasure" and not self._has_stopped(self.user_id):
             self.looks += 1
             if self.looks < STOPPING_TRIES:
