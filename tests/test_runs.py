@@ -447,6 +447,19 @@ class TestRuns(RunCase):
         self.assertEqual((run.state, run.turn_id.state), ("done", "done"))
         self.assertIn("could not be put", run.problem)
 
+    def test_runs_of_a_deleted_action_say_so(self):
+        started = self._press()
+        self._start()
+        scheduled = self._press(self.contact.copy()) - started
+        self.action.unlink()
+        with self.assertNoLogs("odoo.addons.woow_paas_platform", "ERROR"):
+            self._start()
+        self.assertEqual(scheduled.state, "refused")
+        self._end(started)
+        self.assertEqual(started.state, "done")
+        for run in (scheduled, started):
+            self.assertEqual(run.problem, "The action was deleted.")
+
     def test_an_activity_is_planned_for_the_user(self):
         run = self._press(action=self._action(woow_answer_to="activity"))
         self._start()

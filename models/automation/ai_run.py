@@ -39,6 +39,7 @@ TOO_DEEP = _lt(
 )
 UNEXPECTED = _lt("The run could not be started. An administrator finds the details in the log.")
 NO_ADDRESS = _lt("The mail address was deleted or archived.")
+NO_ACTION = _lt("The action was deleted.")
 NOT_DELIVERED = _lt(
     "The answer could not be put on the record: the record was deleted, or the user may not change it."
 )
@@ -400,6 +401,8 @@ class AiRun(models.Model):
             return NO_ASSISTANT
         if self.mail_from and not self.address_id.active:
             return NO_ADDRESS
+        if not self.mail_from and not self.action_id:
+            return NO_ACTION
         if self.res_id and self._record_of(self.user_id) is None:
             return NO_RECORD
         return ""
@@ -604,6 +607,9 @@ class AiRun(models.Model):
 
     def _deliver(self, html):
         """Put the answer on the record, with the rights of the run's user; that of a mail goes to its sender."""
+        if not self.address_id and not self.action_id:
+            self.problem = NO_ADDRESS if self.mail_from else NO_ACTION
+            return
         if self.address_id:
             self.mail_answer_id = self.address_id._answer(self, html)
         to, record = self.action_id.woow_answer_to, self._record_of(self.user_id)
