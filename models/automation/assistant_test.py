@@ -214,14 +214,18 @@ class AssistantTest(models.Model):
     @api.constrains("judge_id", "assistant_id")
     def _check_judge(self):
         """A judge reads the answers and costs something: it is shared, or of a company that the assistant's may use."""
-        for test in self.sudo():  # sudo: ai.assistant, ai.config - whose they are, read to decide
-            judge, company = test.judge_id, test.assistant_id.company_id
-            if judge != judge.filtered_domain(judge._check_company_domain(company)):
+        for test in self:
+            if not test._may_ask_judge():
                 raise ValidationError(
                     self.env._(
                         "The judge of “%(test)s” belongs to another company.", test=test.name
                     )
                 )
+
+    def _may_ask_judge(self):
+        # sudo: ai.assistant, ai.config - whose they are, read to decide
+        judge, company = self.sudo().judge_id, self.sudo().assistant_id.company_id
+        return judge == judge.filtered_domain(judge._check_company_domain(company))
 
     @api.constrains("recordings")
     def _check_recordings(self):
@@ -467,6 +471,7 @@ class AssistantTest(models.Model):
         assistant, user = self.assistant_id, self.user_id
         if not user.active:
             raise EngineError(_lt("The user was deactivated."))
+        self._check_judge()  # either may have moved since
         self.env["woow_paas_platform.assistant_version"]._write_content(assistant, content, "")
         if provider:
             assistant.config_id = provider
@@ -525,26 +530,6 @@ class AssistantTest(models.Model):
             if (spec.records == "write" and asks)
             or (not spec.records and spec.operation is None and spec.id in asking)
         )
-
-
-class AiAssistant(models.Model):
-    _inherit = "ai.assistant"
-
-    @api.constrains("company_id")
-    def _check_company_of_judges(self):
-        # sudo: assistant_test - all of them, read to decide
-        Test = self.env["woow_paas_platform.assistant_test"].sudo().with_context(active_test=False)
-        Test.search([("assistant_id", "in", self.ids)])._check_judge()
-
-
-class AiConfig(models.Model):
-    _inherit = "ai.config"
-
-    @api.constrains("company_id")
-    def _check_company_as_judge(self):
-        # sudo: assistant_test - all of them, read to decide
-        Test = self.env["woow_paas_platform.assistant_test"].sudo().with_context(active_test=False)
-        Test.search([("judge_id", "in", self.ids)])._check_judge()
 
 
 def _arguments(written):

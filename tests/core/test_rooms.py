@@ -74,7 +74,7 @@ FEATURES = {
     "turn": "mixins base approval tenancy mcp assistant recall",
     "conversation": "mixins base tenancy mcp assistant turn",
     "automation": "mixins base assistant turn",
-    "governance": "mixins base tenancy mcp assistant turn conversation",
+    "governance": "mixins base approval tenancy mcp assistant turn conversation",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
