@@ -24,6 +24,17 @@ class TestRecordsApi(AiHttpCase):
         self.assertEqual(turn.companies, [foreign.id, mine.id])
         self.assertEqual(turn._allowed_companies(), mine)
 
+    def test_a_retry_works_in_the_companies_of_its_question(self):
+        other = self.env["res.company"].create({"name": "Other"})
+        self.internal.company_ids += other
+        turn = self._asked(company_ids=[other.id])
+        turn.sudo().state = "done"
+        self.env.flush_all()
+        status, data = self._call("POST", f"/api/ai/turns/{turn.id}/retry", {})
+        self.assertEqual(status, 202, data)
+        again = turn.browse(data["turn_id"])
+        self.assertEqual(again.companies, [other.id])
+
     def test_without_a_word_they_are_those_of_the_browser(self):
         turn = self._asked(f"{self.internal.company_id.id}-x-999999")
         self.assertEqual(turn.companies, [self.internal.company_id.id, 999999])

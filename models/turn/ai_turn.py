@@ -625,7 +625,7 @@ class AiTurn(models.Model):
                 "message_id": old.message_id.id,
                 "prompt": old.prompt,
                 "attachment_ids": old.attachment_ids.ids,
-                "companies": self._companies_in_use(),
+                "companies": old.companies,
                 "mentions": old.mentions,
                 "prompt_server": old.prompt_server,
                 "client_messages": old.client_messages,
