@@ -21,7 +21,7 @@ class RetryData:
 
     def _stopped_turn(self, user, channel=None):
         channel = channel or self._conversation(user)
-        turn = channel._ask(Question("What is the weather?")).sudo()
+        turn = self._asked(channel)
         turn.write(
             {
                 "transcript": {
@@ -52,8 +52,22 @@ class RetryData:
                 {**values, "call_id": "call-cut", "tool_name": "alerts", "outcome": "unknown"},
             ]
         )
-        turn._end("stopped")
+        self._end(turn, "stopped")
         return turn
+
+    def _asked(self, channel, content="What is the weather?"):
+        return channel.with_user(self.member).sudo(False)._ask(Question(content)).sudo()
+
+    def _again(self, turn):
+        return turn.with_user(self.member).sudo(False)._retry().sudo()
+
+    def _end(self, turn, state, html=""):
+        turn._end(state, html)
+        return turn
+
+    def _history(self, turn):
+        """What the model reads, as pairs of role and text."""
+        return [(one["role"], one["content"]) for one in turn._turn_request().history]
 
 
 @tagged("post_install", "-at_install")
@@ -61,7 +75,7 @@ class TestRetry(RetryData, AiCase):
     def setUp(self):
         super().setUp()
         self.turn = self._stopped_turn(self.member)
-        self.retry = self.turn.with_user(self.member).sudo(False)._retry().sudo()
+        self.retry = self._again(self.turn)
 
     def test_every_call_is_taken_over_with_its_result(self):
         self.assertEqual(self.retry.state, "queued")
@@ -151,23 +165,17 @@ class TestRetry(RetryData, AiCase):
         self.assertEqual(json.dumps(event.payload["args"]), json.dumps(given))
 
     def test_the_model_reads_the_question_once(self):
-        request = self.retry._turn_request()
-        self.assertEqual([m["role"] for m in request.history], ["user"])
-        self.retry._end("done", "<p>Sunny.</p>")
-        later = (
-            self.turn.channel_id.with_user(self.member)
-            .sudo(False)
-            ._ask(Question("And tomorrow?"))
-            .sudo()
-        )
+        self.assertEqual([role for role, _said in self._history(self.retry)], ["user"])
+        self._end(self.retry, "done", "<p>Sunny.</p>")
+        later = self._asked(self.turn.channel_id, "And tomorrow?")
         self.assertEqual(
-            [m["role"] for m in later._turn_request().history],
+            [role for role, _said in self._history(later)],
             ["user", "assistant", "tool", "tool", "user"],
         )
 
     def test_the_page_shows_the_retry_in_place_of_the_stopped_answer(self):
         channel = self.turn.channel_id.with_user(self.member)
-        self.retry._end("done", "<p>Sunny.</p>")
+        self._end(self.retry, "done", "<p>Sunny.</p>")
         messages = channel._conversation_page(limit=30)["messages"]
         self.assertEqual([m["role"] for m in messages], ["user", "assistant"])
         self.assertEqual(
@@ -176,13 +184,13 @@ class TestRetry(RetryData, AiCase):
 
     def test_a_turn_is_retried_once(self):
         with mute_logger("odoo.sql_db"), self.assertRaises(IntegrityError):
-            self.turn.with_user(self.member).sudo(False)._retry()
+            self._again(self.turn)
 
     def test_who_lost_the_assistant_cannot_retry(self):
-        self.retry._end("stopped")
+        self._end(self.retry, "stopped")
         self.assistant.group_ids = self.env.ref("base.group_system")
         with self.assertRaises(AccessError):
-            self.retry.with_user(self.member).sudo(False)._retry()
+            self._again(self.retry)
 
 
 @tagged("post_install", "-at_install")
@@ -235,10 +243,57 @@ class TestRetryApi(RetryData, AiHttpCase):
 
     def test_only_the_last_answer_can_be_retried(self):
         turn = self._stopped_turn(self.member)
-        turn.channel_id.with_user(self.member)._ask(Question("Next")).sudo()._end("stopped")
+        self._end(self._asked(turn.channel_id, "Next"), "stopped")
         self._sign_in(self.member)
         status, data = self._call("POST", f"/api/ai/turns/{turn.id}/retry", {})
         self.assertEqual((status, data["error"]["code"]), (409, "turn_outdated"))
+
+    def test_an_answer_stays_the_last_word_while_no_other_one_comes(self):
+        """A try without an answer stands behind the answer that it was to replace, and can be tried again."""
+        channel = self._conversation(self.member)
+        turn = self._asked(channel)
+        self._end(turn, "done", "<p>Sunny.</p>")
+        again = self._again(turn)
+        self._end(again, "failed")
+        self._sign_in(self.member)
+        page = f"/api/ai/conversations/{channel.id}"
+        shown = self._call("GET", page)[1]["messages"]
+        turns = [one["turn"] and one["turn"]["id"] for one in shown]
+        self.assertEqual(turns, [None, turn.id, again.id])
+        # a page may end anywhere between them
+        latest = self._call("GET", f"{page}?limit=1")[1]["messages"]
+        self.assertEqual([one["turn"]["id"] for one in latest], [turn.id, again.id])
+        before = self._call("GET", f"{page}?before={turn.answer_message_id.id}")[1]["messages"]
+        self.assertEqual([one["text"] for one in before], ["What is the weather?"])
+        self.assertEqual(self._call("POST", f"/api/ai/turns/{again.id}/retry", {})[0], 202)
+
+    def test_the_model_reads_the_answer_that_no_other_one_has_replaced(self):
+        channel = self._conversation(self.member)
+        turn = self._asked(channel)
+        turn.transcript = {
+            "messages": [{"role": "assistant", "content": "Sunny.", "tool_calls": []}]
+        }
+        self._end(turn, "done", "<p>Sunny.</p>")
+        again = self._end(self._again(turn), "failed")
+        self._end(self._again(again), "failed")
+        said = [said for _role, said in self._history(self._asked(channel, "And tomorrow?"))]
+        self.assertEqual(said, ["What is the weather?", "Sunny.", "And tomorrow?"])
+
+    def test_what_a_try_without_an_answer_has_done_is_not_forgotten(self):
+        channel = self._conversation(self.member)
+        turn = self._asked(channel)
+        self._end(turn, "done", "<p>Sunny.</p>")
+        again = self._again(turn)
+        values = {"turn_id": again.id, "user_id": self.member.id, "call_id": "call-ok"}
+        self.env["woow_paas_platform.tool_call"].create(
+            {**values, "tool_name": "forecast", "outcome": "ok", "llm_text": "rain"}
+        )
+        told = {"role": "tool", "call_id": "call-ok", "content": "rain", "outcome": "ok"}
+        said = {"role": "assistant", "content": "", "tool_calls": CALLS[:1]}
+        again.transcript = {"messages": [said, told]}
+        self._end(again, "failed")
+        later = self._asked(channel, "And tomorrow?")
+        self.assertIn(("tool", "rain"), self._history(later))
 
     def test_each_person_decides_whether_calls_are_shown(self):
         self._sign_in(self.member)

@@ -315,6 +315,9 @@ class DiscussChannel(models.Model):
                 ("answer_message_id", "in", page.ids),
             ]
         )
+        # the last try at a question of an earlier page may stand here
+        if cut := turns.message_id - page:
+            turns |= turns.search([("channel_id", "=", self.id), ("message_id", "in", cut.ids)])
         turns = turns.sorted("id")  # a retry comes after what it retries
         # what entered an answer is told in its timeline
         page -= turns.filtered(lambda turn: turn.entered_id and turn.ended_at).message_id
@@ -327,6 +330,12 @@ class DiscussChannel(models.Model):
         calls.sudo().attachment_ids.mapped("name")
         by_answer = {turn.answer_message_id.id: turn for turn in turns if turn.answer_message_id}
         by_question = {turn.message_id.id: turn for turn in turns}
+        last_answers = {turn.message_id.id: answer for answer, turn in by_answer.items()}
+        unanswered = {
+            last_answers.get(asked, asked): turn
+            for asked, turn in by_question.items()
+            if turn.ended_at and not turn.answer_message_id
+        }
         # what was asked while an answer was being written stands in front of it in the channel
         asked_by = {answer: turn.message_id.id for answer, turn in by_answer.items()}
         page = page.sorted(lambda message: (asked_by.get(message.id) or message.id, message.id))
@@ -350,8 +359,8 @@ class DiscussChannel(models.Model):
                     "records": question._attached_records() if question else [],
                 }
             )
-            if question and not question.answer_message_id and question.ended_at:
-                data.append(self._unanswered_data(question, timelines))
+            if message.id in unanswered:
+                data.append(self._unanswered_data(unanswered[message.id], timelines))
         open_turns = self._open_turns()
         closed = self._closed_sentence()
         return {

@@ -495,8 +495,8 @@ class AiTurn(models.Model):
     # ------------------------------------------------------------ the turns before it
 
     def _earlier_turns(self):
-        """Turns of the conversation that this one goes on from, the latest first."""
-        return self.search(
+        """Turns of the conversation that this one goes on from, the latest first: of the tries at a question, one."""
+        turns = self.search_fetch(
             [
                 ("channel_id", "=", self.channel_id.id),
                 ("id", "<", self.id),
@@ -505,8 +505,17 @@ class AiTurn(models.Model):
                 ("hidden", "=", 0),
                 ("entered_id", "=", False),
                 ("is_compact", "=", False),
-            ]
+            ],
+            ["retry_of_id", "answer_message_id"],
         )
+        return self.browse(turn._try_to_read().id for turn in turns)
+
+    def _try_to_read(self):
+        """The earlier try that was answered, where this one has come to nothing; else this one."""
+        turn = self
+        while turn.retry_of_id and not (turn.answer_message_id or turn.call_ids):
+            turn = turn.retry_of_id
+        return turn if turn.answer_message_id else self
 
     def _read_turns(self, path, room, pictures, transcripts):
         """The messages of each turn, oldest first; of more than fits, or than are shown, those of the latest.
