@@ -115,9 +115,9 @@ class _Turn(Calling, Checking, SummingUp):
                 if self._is_last_word() or not answer.calls:
                     answer = await self._grounded(answer)
             except LlmError as error:
-                return TurnResult(state="failed", text=self.answer.text, error=error)
+                return TurnResult(state="failed", text=self._unfinished(self.answer), error=error)
             if answer.stopped:
-                return TurnResult(state="stopped", text=answer.text)
+                return TurnResult(state="stopped", text=self._unfinished(answer))
             calls = [] if self._is_last_word() else self._calls_of(answer)
             if not calls and not answer.text.strip():
                 error = LlmProtocolError(
@@ -188,6 +188,14 @@ class _Turn(Calling, Checking, SummingUp):
         """End of a turn whose last step is on disk; a Stop during the call with the answer counts."""
         is_stopped = self.stop.is_set() and "call_id" in self.progress.messages[-1]
         return TurnResult(state="stopped" if is_stopped else "done", text=self._last_text())
+
+    def _unfinished(self, answer: Answer) -> str:
+        """Text of an answer that has not come to its end; later turns go on from it, as it is shown."""
+        if answer.text.strip():
+            self.progress.messages.append(
+                transcript.assistant_message(answer.text, [], answer.thinking, answer.thought_ms)
+            )
+        return answer.text
 
     def _last_text(self) -> str:
         answers = (

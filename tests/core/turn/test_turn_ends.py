@@ -24,6 +24,14 @@ async def test_stop_during_the_llm(fake):
             while llm.open_streams:
                 await asyncio.sleep(0.005)
     assert running.result.state == "stopped" and running.result.text == running.journal.text
+    assert running.progress.messages[-1]["content"] == running.result.text, "later turns read it"
+
+
+async def test_what_was_said_before_the_model_failed_is_kept(fake):
+    async with ScriptedLlm(Reply("One two three", cut=True)) as llm:
+        failed = await turn(llm, fake)
+    assert failed.result.state == "failed" and failed.result.text
+    assert failed.progress.messages[-1]["content"] == failed.result.text
 
 
 async def test_stop_during_a_call(fake):
