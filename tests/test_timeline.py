@@ -42,6 +42,13 @@ class TestTimeline(AiCase):
         (answer,) = [m for m in channel._conversation_page(30)["messages"] if m["turn"]]
         return answer["turn"]["timeline"], answer
 
+    def _end_and_retry(self, html):
+        """The events with which the retry begins."""
+        self.turn._end("stopped", html)
+        retry = self.turn.with_user(self.member).sudo(False)._retry()
+        events = self.env["woow_paas_platform.ai_turn_event"].sudo()
+        return events.search([("turn_id", "=", retry.id)], order="seq").mapped("payload")
+
     def _kinds(self):
         return [
             (entry["type"], entry.get("text") or entry.get("id") or entry.get("code"))
@@ -117,12 +124,17 @@ class TestTimeline(AiCase):
 
     def test_a_retry_begins_with_what_was_said_and_done(self):
         self.turn.transcript = {"step": 1, "messages": SAID}
-        self.turn._end("stopped", "<p>Let me <strong>see</strong>.</p>")
-        retry = self.turn.with_user(self.member).sudo(False)._retry().sudo()
-        events = self.env["woow_paas_platform.ai_turn_event"].search(
-            [("turn_id", "=", retry.id)], order="seq"
-        )
+        events = self._end_and_retry("<p>Let me <strong>see</strong>.</p>")
         self.assertEqual(
-            [event["type"] for event in events.mapped("payload")],
+            [event["type"] for event in events],
             ["state", "text_block", "tool_call", "tool_result"],
+        )
+
+    def test_the_blocks_of_a_retry_are_numbered_as_in_a_stream(self):
+        said = {**SAID[0], "content": "Let me see.\n\nOne moment."}
+        self.turn.transcript = {"step": 2, "messages": [said, *SAID[1:], SAID[0]]}
+        events = self._end_and_retry("")
+        blocks = [event for event in events if event["type"] == "text_block"]
+        self.assertEqual(
+            [(block["index"], block["step"]) for block in blocks], [(0, 0), (1, 0), (2, 1)]
         )

@@ -651,7 +651,7 @@ class AiTurn(models.Model):
         rows = {call.call_id: call for call in self._calls_with_taken_over()}
         made = transcript.get("summary")
         replayed = [self._summary_event(made)] if made else []
-        step = 0
+        step = blocks = 0
         for message in transcript["messages"]:
             if message["role"] == "user":
                 replayed.append(events.steered(message["turn"], message["content"]))
@@ -659,9 +659,9 @@ class AiTurn(models.Model):
                 continue
             if thought := message.get(thinking.KEY):
                 replayed.append(events.thinking(thought, step, message.get(thinking.MS, 0)))
-            if message["content"].strip():
-                html = markdown.shown(message["content"])
-                replayed.append(events.text_block(step, html, step))
+            for source in markdown.blocks(message["content"]):
+                replayed.append(events.text_block(blocks, markdown.shown(source), step))
+                blocks += 1
             for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
                 replayed += [call._call_event(), call._result_event()] if call else []
             step += 1

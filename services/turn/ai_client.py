@@ -152,9 +152,10 @@ class _Turn(Calling, Checking, SummingUp):
 
     def _begin(self) -> None:
         progress = self.progress
+        # also of a new turn: a retry has taken some over
+        texts = [m["content"] for m in progress.messages if m["role"] == "assistant"]
+        self.blocks = sum(len(markdown.blocks(answer)) for answer in texts)
         if progress.started:
-            texts = [m["content"] for m in progress.messages if m["role"] == "assistant"]
-            self.blocks = sum(len(markdown.blocks(answer)) for answer in texts)
             return
         progress.started = True
         self.journal.emit(

@@ -34,6 +34,17 @@ async def test_what_was_said_before_the_model_failed_is_kept(fake):
     assert failed.progress.messages[-1]["content"] == failed.result.text
 
 
+async def test_a_retry_numbers_its_blocks_behind_those_taken_over(fake):
+    call = {"id": "one", "alias": "fake__count", "arguments": {}}
+    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
+    result = {"role": "tool", "call_id": "one", "content": "1", "outcome": "ok"}
+    taken_over = TurnProgress(step=1, round=1, messages=[said, result])
+    async with ScriptedLlm(Reply("It is one.")) as llm:
+        again = await turn(llm, fake, progress=taken_over)
+    blocks = [event for event in again.journal.events if event["type"] == "text_block"]
+    assert [block["index"] for block in blocks] == [1]
+
+
 async def test_stop_during_a_call(fake):
     async with ScriptedLlm(
         Reply("Wait. ", [("fake__slow", {"seconds": 30}), ("fake__count", {})])
