@@ -2,6 +2,7 @@ from dataclasses import asdict
 
 from odoo.tests import tagged
 
+from ..models.conversation import discuss_channel_view
 from ..runtime.turns.store import OdooStore
 from ..services.specs import TurnProgress
 from ..services.turn.ports import Ending
@@ -36,13 +37,18 @@ class TestSteering(AiHttpCase):
         self.store.save_step(claim or self.claim, progress, (), [])
         self.env.invalidate_all()
 
-    def _finish(self, state="done", html="<p>It rains.</p>"):
-        ending = Ending(state=state, html=html, next_seq=self.turn._last_seq() + 1)
+    def _finish(self, state="done", html="<p>It rains.</p>", **values):
+        ending = Ending(state=state, html=html, next_seq=self.turn._last_seq() + 1, **values)
         self.store.finish(self.claim, ending, [])
         self.env.invalidate_all()
 
     def _page(self):
         return self._call("GET", self.path)[1]
+
+    def _history(self):
+        """What the model reads when the person sends thanks."""
+        later = self._send("Thanks").sudo()
+        return [message["content"] for message in later._turn_request().history]
 
     def _user(self, turn):
         return {"role": "user", "content": turn.prompt, "turn": turn.id}
@@ -87,9 +93,49 @@ class TestSteering(AiHttpCase):
                 ("text_block", "It rains."),
             ],
         )
-        later = self._send("Thanks").sudo()
-        history = [m["content"] for m in later._turn_request().history]
-        self.assertEqual(history, ["Rain?", "One moment.", "In Tainan", "It rains.", "Thanks"])
+        self.assertEqual(
+            self._history(), ["Rain?", "One moment.", "In Tainan", "It rains.", "Thanks"]
+        )
+
+    def test_the_answer_that_it_entered_can_be_retried(self):
+        more = self._send("In Tainan", when="steer")
+        self.store.take_steering(self.claim, set())
+        self._save(self._user(more), ANSWER)
+        self._finish()
+        status, said = self._call("POST", f"/api/ai/turns/{more.id}/retry", {})
+        self.assertEqual((status, said["error"]["code"]), (409, "turn_outdated"))
+        self.assertEqual(self._call("POST", f"/api/ai/turns/{self.turn.id}/retry", {})[0], 202)
+
+    def test_a_page_is_not_empty_because_of_it(self):
+        more = self._send("In Tainan", when="steer")
+        self.store.take_steering(self.claim, set())
+        self._save(self._user(more))
+        self.env["woow_paas_platform.tool_call"].create(
+            {"turn_id": self.turn.id, "call_id": "one", "tool_name": "large", "kept_bytes": 1000}
+        )
+        self._finish("failed", "")
+        self.patch(discuss_channel_view, "PAGE_BYTES", 0)
+        asked = [m["text"] for m in self._page()["messages"] if m["role"] == "user"]
+        self.assertEqual(asked, ["Rain?"])
+
+    def test_what_has_entered_is_no_answer_that_nobody_has_seen(self):
+        self.turn.is_unseen = False
+        more = self._send("In Tainan", when="steer")
+        more.is_unseen = True  # sent in a browser
+        self.store.take_steering(self.claim, set())
+        self._save(self._user(more))
+        self.assertEqual((more.state, self.turn.state), ("done", "running"))
+        (listed,) = self._call("GET", "/api/ai/conversations")[1]["conversations"]
+        self.assertEqual((listed["unseen"], self._page()["unseen"]), (False, False))
+
+    def test_the_model_reads_what_was_said_until_the_answer_was_stopped(self):
+        progress = TurnProgress(step=0, started=True, messages=[ANSWER])
+        self._finish("stopped", progress=asdict(progress))
+        self.assertEqual(self._history(), ["Rain?", "It rains.", "Thanks"])
+        self.assertEqual(
+            [entry["text"] for entry in self._page()["messages"][1]["turn"]["timeline"]],
+            ["It rains."],
+        )
 
     def test_what_has_not_entered_is_answered_next(self):
         for is_taken in (False, True):

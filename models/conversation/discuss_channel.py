@@ -348,8 +348,9 @@ class DiscussChannel(models.Model):
         return turns.sudo(False)._filtered_access("read")
 
     def _last_turn(self, domain=()):
+        shown = [("channel_id", "=", self.id), ("hidden", "=", 0), ("entered_id", "=", False)]
         return self.env["woow_paas_platform.ai_turn"].search(
-            [("channel_id", "=", self.id), ("hidden", "=", 0), *domain], order="id desc", limit=1
+            [*shown, *domain], order="id desc", limit=1
         )
 
     def _turn_of_token(self, client_token):
@@ -505,14 +506,16 @@ class DiscussChannel(models.Model):
             limit=1,
         )
 
-    def _branched_turns(self):
-        """Hidden turns, and those of edited questions; mostly none."""
+    def _uncommon_turns(self):
+        """Hidden turns, those of edited questions, and those that enter an answer; mostly none."""
         return self.env["woow_paas_platform.ai_turn"].search(
             [
                 ("channel_id", "=", self.id),
                 "|",
+                "|",
                 ("hidden", ">", 0),
                 ("version_of_id", "!=", False),
+                ("entered_id", "!=", False),
             ],
             order="id",
         )

@@ -299,9 +299,11 @@ class DiscussChannel(models.Model):
         ]
         if before:
             domain.append(("id", "<", before))
-        branched = self._branched_turns()
-        if hidden := branched.filtered("hidden")._message_ids():
-            domain.append(("id", "not in", hidden))
+        uncommon = self._uncommon_turns()
+        # what entered an answer is told in its timeline
+        entered = uncommon.filtered(lambda turn: turn.entered_id and turn.ended_at)
+        if left_out := (uncommon.filtered("hidden") | entered)._message_ids():
+            domain.append(("id", "not in", left_out))
         # sudo: mail.message - of the caller's own conversation, see `_own_conversation`
         messages = self.env["mail.message"].sudo().search(domain, order="id desc", limit=limit + 1)
         limit = self._fitting(messages[:limit])
@@ -319,8 +321,6 @@ class DiscussChannel(models.Model):
         if cut := turns.message_id - page:
             turns |= turns.search([("channel_id", "=", self.id), ("message_id", "in", cut.ids)])
         turns = turns.sorted("id")  # a retry comes after what it retries
-        # what entered an answer is told in its timeline
-        page -= turns.filtered(lambda turn: turn.entered_id and turn.ended_at).message_id
         # Read at once what is shown call by call.
         calls = turns.call_ids
         calls.mapped("tool_name")
@@ -344,7 +344,7 @@ class DiscussChannel(models.Model):
             {turn.id: bodies.get(turn.answer_message_id.id, "") for turn in turns}
         )
         asked_first = {turn.message_id.id: turn.id for turn in reversed(turns)}
-        versions = branched._version_groups()
+        versions = uncommon._version_groups()
         data = []
         for message in page:
             turn = by_answer.get(message.id)

@@ -356,7 +356,9 @@ class AiTurn(models.Model):
     _unseen = models.Index("(channel_id) WHERE is_unseen IS TRUE")
     _to_mail = models.Index("(ended_at) WHERE is_unseen IS TRUE AND is_mailed IS NOT TRUE")
     _entered = models.Index("(entered_id) WHERE entered_id IS NOT NULL")
-    _branched = models.Index("(channel_id) WHERE hidden > 0 OR version_of_id IS NOT NULL")
+    _branched = models.Index(
+        "(channel_id) WHERE hidden > 0 OR version_of_id IS NOT NULL OR entered_id IS NOT NULL"
+    )
     _summed_up = models.Index("(channel_id, id) WHERE summary_until > 0 OR summary_failures > 0")
     _client_token_unique = models.UniqueIndex(
         "(channel_id, client_token) WHERE client_token IS NOT NULL",

@@ -476,6 +476,7 @@ class AiTurn(models.Model):
             ("user_id", "=", self.env.uid),
             ("is_unseen", "=", True),
             ("state", "in", FINAL_STATES),
+            ("entered_id", "=", False),
         ]
 
     @api.model
