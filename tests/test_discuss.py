@@ -1,5 +1,6 @@
 from datetime import timedelta
 
+from markupsafe import Markup
 from odoo import fields
 from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss import (
     SIDEBAR_CONVERSATIONS,
@@ -7,6 +8,7 @@ from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss 
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 
+from ..models.turn.ai_turn_request import DELETED
 from ..models.turn.question import Question
 from .common import AiCase
 
@@ -52,6 +54,36 @@ class TestDiscuss(AiCase):
         self.assertEqual((turn.message_id, turn.user_id), (message, self.internal))
         self.assertTrue(turn.is_from_discuss)
         self.assertEqual(self.chat.sudo().name, "*What* time is it?")
+
+    def test_the_model_reads_a_question_as_it_was_edited(self):
+        message = self._post(self.chat, "Is <b>rain</b> likely?")
+        turn = self._turns(self.chat)
+        turn.state = "done"
+        edit = self.chat.with_user(self.internal)._message_update_content
+        for body, said in (
+            (Markup("<p>Is snow <b>likely</b> &amp; soon?</p>"), "Is snow *likely* & soon?"),
+            ("", DELETED),
+        ):
+            edit(message, body=body, attachment_ids=[])
+            self._post(self.chat, "And now?")
+            question = self._turns(self.chat)[-1]._turn_request().history[0]
+            self.assertEqual(" ".join(question["content"].split()), said)
+        self.assertFalse(turn.prompt)
+
+    def test_what_entered_an_answer_is_edited_there(self):
+        question, entered = self._post(self.chat, "Rain?"), self._post(self.chat, "In Tainan")
+        turn, more = self._turns(self.chat)
+        self.assertEqual(turn.message_id, question)
+        more.write({"entered_id": turn.id, "state": "done"})
+        told = {"role": "user", "content": "In Tainan", "turn": more.id}
+        messages = {"transcript": {"messages": [told]}, "ended_at": fields.Datetime.now()}
+        turn.write({**messages, "state": "stopped"})
+        again = turn.copy({**messages, "retry_of_id": turn.id})
+        edit = self.chat.with_user(self.internal)._message_update_content
+        for body, kept in (("In Keelung", [{**told, "content": "In Keelung"}]), ("", [])):
+            edit(entered, body=body, attachment_ids=[])
+            for one in turn | again:
+                self.assertEqual(one.transcript["messages"], kept)
 
     def test_a_second_message_is_queued_behind(self):
         self._post(self.chat, "One")

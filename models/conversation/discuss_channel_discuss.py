@@ -61,7 +61,7 @@ class DiscussChannel(models.Model):
     def _answer_in_conversation(self, message):
         # sudo: Discuss posts with sudo; the rights that count are the person's
         channel = self.sudo(False)
-        content = html2plaintext(message.body, include_references=False).strip()
+        content = _content_of(message)
         is_empty = not content and not message.attachment_ids
         if is_empty or channel.woow_user_id != self.env.user:
             return
@@ -83,7 +83,7 @@ class DiscussChannel(models.Model):
         if not (self.sudo().parent_channel_id or self.sudo()).woow_ai_mentions:
             return
         assistants = self._assistants_of(message.partner_ids)
-        content = html2plaintext(message.body, include_references=False).strip()
+        content = _content_of(message)
         if not assistants or not content:
             return
         # sudo: discuss.channel - the owner allowed the thread; its members are the channel's own
@@ -96,6 +96,15 @@ class DiscussChannel(models.Model):
         for assistant in assistants:
             question = Question(content, message=message)
             Turn._start(thread.sudo(False), question, assistant=assistant)
+
+    def _message_update_content(self, message, /, **kwargs):
+        """A question that is edited or deleted is read as it is from then on."""
+        result = super()._message_update_content(message, **kwargs)
+        if kwargs.get("body") is not None:
+            # sudo: mail.message, ai_turn - who may edit the message decides what was asked
+            turns = self.env["woow_paas_platform.ai_turn"].sudo()
+            turns.search([("message_id", "=", message.id)])._reword(_content_of(message.sudo()))
+        return result
 
     @api.model
     def _assistants_of(self, partners):
@@ -183,6 +192,10 @@ class DiscussChannel(models.Model):
             body=Markup('<div class="o_mail_notification">%s</div>') % sentence,
             message_type="notification",
         )
+
+
+def _content_of(message):
+    return html2plaintext(message.body, include_references=False).strip()
 
 
 def _without_mentions(content, names):

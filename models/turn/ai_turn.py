@@ -1051,6 +1051,21 @@ class AiTurn(models.Model):
         for turn in left.filtered("stop_requested"):
             turn._request_stop()
 
+    def _reword(self, content):
+        """Take over what became of the message in Discuss, also where it has entered an answer; empty if deleted."""
+        self.prompt = content[:PROMPT_CHARS]
+        for turn in self:
+            holder = turn.entered_id
+            while holder.ended_at:  # of one that runs, its runner has the transcript
+                transcript = holder.transcript or {}
+                messages = [
+                    {**said, "content": turn.prompt} if said.get("turn") == turn.id else said
+                    for said in transcript.get("messages", ())
+                    if turn.prompt or said.get("turn") != turn.id
+                ]
+                holder.transcript = {**transcript, "messages": messages}
+                holder = holder.retry_ids
+
     # ------------------------------------------------------------ waiting
 
     def _begin_wait(self, confirm):

@@ -34,6 +34,7 @@ FOLDER = (
     " instructions.{}"
 )
 FOLDER_READ = "I go by that."
+DELETED = "[The user has deleted this message.]"
 LEFT_OUT = "\n\n[{} more files of the user are left out: of one message {} are read.]"
 OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
 
@@ -386,7 +387,7 @@ class AiTurn(models.Model):
         attached = self.sudo().attachment_ids.sorted("id")
         found = (file._ai_file() for file in attached[: files.MAX_FILES])
         message = files.question(
-            self.prompt or "",
+            self.prompt or ("" if attached else DELETED),
             # what was read may have been replaced by something larger
             (file for file in found if file["size"] <= files.MAX_BYTES or "problem" in file),
             pictures,
