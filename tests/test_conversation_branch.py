@@ -65,6 +65,12 @@ class TestBranch(ConversationCase):
             (question,) = [m for m in self._page() if m["versions"]]
             self.assertEqual(question["versions"], [self.second.id, self.anew.id, more.id])
 
+    def test_a_page_that_is_out_of_date_does_not_mix_branches(self):
+        self._say("One!", "New", edit_of=self.first.message_id.id)
+        status, answer = self._call("POST", f"/api/ai/turns/{self.second.id}/show", {})
+        self.assertEqual((status, answer["error"]["code"]), (409, "turn_outdated"))
+        self.assertEqual(self._texts(), ["One!", "New"])
+
     def test_the_answer_of_a_branch_can_be_retried(self):
         self._call("POST", f"/api/ai/turns/{self.second.id}/show", {})
         self.assertEqual(self._call("POST", f"/api/ai/turns/{self.third.id}/retry", {})[0], 202)

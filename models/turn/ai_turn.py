@@ -735,6 +735,11 @@ class AiTurn(models.Model):
             return
         # sudo: ai_turn - people have no write access; the caller may read, so owns, the turns
         left, versions = self.hidden, self._versions().sudo()
+        if all(versions.mapped("hidden")):  # another wording of an earlier question is shown
+            raise Changed(
+                self.env._("This question is no longer shown. Reload the conversation."),
+                "turn_outdated",
+            )
         self._leave_branch(min(versions.message_id.ids))
         self.sudo().search(
             [("channel_id", "=", self.channel_id.id), ("hidden", "=", left)]
