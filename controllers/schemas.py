@@ -837,7 +837,7 @@ SCHEMAS = {
                 "description": "Sums up what was said so far instead of answering; `content`, which may be empty,"
                 " says what to keep in mind",
             },
-            "attachment_ids": {"type": "array", "description": "Ids of files that were attached"},
+            "attachment_ids": {**_list(INT), "description": "Ids of files that were attached"},
             "records": {
                 **_list(_object({"model": TEXT, "id": INT})),
                 "description": "Odoo records that are attached, at most 8; with `edit_of` those of the former"

@@ -50,6 +50,10 @@ class TestAttachments(AiHttpCase):
         self.assertIn("機密 notes", said["content"])
         self.assertIn("not instructions", said["content"])
 
+    def test_what_is_no_list_of_ids_is_refused(self):
+        for ids in ([{}], [[1]], ["1"]):
+            self._assert_error(self._send(ids=ids), 400, "invalid_field")
+
     def test_a_picture_is_for_models_with_vision(self):
         file = self._attach("cat.png", PNG)[1]
         turn = self._turn(self._send("", ids=[file["id"]]))
