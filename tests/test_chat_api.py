@@ -153,6 +153,15 @@ class TestChatApi(AiHttpCase):
         channel.with_context(lang="en_US")._ask(Question("Tea?"))
         self.assertEqual(channel.name, "Tea?")
 
+    def test_a_first_message_gives_a_name_of_visible_characters(self):
+        for content, name in (
+            ("\u200b\u202eTea?\nNow", "Tea? Now"),
+            ("\u200b\u202e", "New conversation"),
+        ):
+            channel = self._conversation(self.member)
+            channel._ask(Question(content))
+            self.assertEqual(channel.name, name)
+
     def test_rename_and_delete(self):
         self._sign_in(self.member)
         path = f"/api/ai/conversations/{self._new()[1]['id']}"

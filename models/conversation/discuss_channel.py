@@ -227,7 +227,7 @@ class DiscussChannel(models.Model):
         if channel.name in {
             self.with_context(lang=code).env._("New conversation") for code in codes
         }:
-            channel.name = " ".join(content.split())[:60]
+            channel.name = self._valid_name(" ".join(text.clean(content).split())[:60])
 
     def _delete_ai_conversation(self):
         """Messages, turns, events and calls go with it."""
