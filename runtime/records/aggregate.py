@@ -297,7 +297,7 @@ class Currencies:
         for spec, name in self._fields.items():
             if _is_converted(spec) or name in self._found:
                 continue
-            keys, found = self._found[name] = self._look(name)
+            keys, found = self._found[name] = self._look(spec, name)
             several = set(found.values())  # no currency is one of its own
             if scope.is_visible(model, name):
                 names |= {_name(one) or "no currency": None for one in several}
@@ -305,10 +305,15 @@ class Currencies:
                 groups |= {one.name: one for one in self._groupable(spec, keys)}
         self.groups, self.names = list(groups.items()), list(names)
 
-    def _look(self, name):
-        """The fields that decide on a currency, and ``{their values: currency}`` of what matches."""
+    def _look(self, spec, name):
+        """The fields that decide on a currency, and ``{their values: currency}`` of what matches.
+
+        :raises RecordError: they have too many values
+        """
         field = self._model._fields[name]
-        if field.store or field.inherited:
+        # Such as the currency of a line's order.
+        is_joined = field.related and field._description_groupable(self._model.env)
+        if field.store or field.inherited or is_joined:
             found = self._model._read_group(self._domain, [name], [])
             return [field], {(one.id,): one for (one,) in found}
         # Of a company, mostly.
@@ -316,17 +321,17 @@ class Currencies:
         keys = [self._model._fields[one] for one in sorted(first)]
         keys = [one for one in keys if one.store and one.type == "many2one"]
         rows = self._model._read_group(
-            self._domain, [one.name for one in keys], ["id:min"], limit=MAX_GROUPS
+            self._domain, [one.name for one in keys], ["id:min"], limit=MAX_GROUPS + 1
         )
+        if len(rows) > MAX_GROUPS:
+            raise _could_add_up(spec)
         return keys, {
             tuple(one.id for one in row[:-1]): self._model.browse(row[-1])[name] for row in rows
         }
 
     def _groupable(self, spec, keys):
         if not keys or not all(self._scope.is_visible(self._model, one.name) for one in keys):
-            raise invalid(
-                f"“{spec}” would add up several currencies. Use narrower filters, such as one company."
-            )
+            raise _could_add_up(spec)
         return keys
 
     def name(self, spec):
@@ -373,6 +378,12 @@ class Currencies:
                 amount = values.amount(whole[converted] or 0, name, digits)
                 told.append(f"{converted} {render.cell(amount)}")
         return f"\nIn {name}, at today's rates: {'; '.join(told)}" if told else ""
+
+
+def _could_add_up(spec):
+    return invalid(
+        f"“{spec}” could add up several currencies. Use narrower filters, such as one company."
+    )
 
 
 def _is_converted(spec):

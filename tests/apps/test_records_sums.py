@@ -1,12 +1,19 @@
 """Amounts beside Odoo's applications: exact, each with its currency, and those of several never added up."""
 
+from unittest.mock import patch
+
 from odoo import Command
 from odoo.tests import new_test_user, tagged
 
+from ...runtime.records import aggregate
 from ..records_data import RecordsCase
 
-RIGHTS = ("base.group_user", "sales_team.group_sale_manager")
-MODELS = ("crm.lead", "sale.order")
+RIGHTS = (
+    "base.group_user",
+    "sales_team.group_sale_manager",
+    "purchase.group_purchase_user",
+)
+MODELS = ("crm.lead", "sale.order", "purchase.order.line")
 
 
 @tagged("post_install", "-at_install")
@@ -142,9 +149,41 @@ class TestSums(RecordsCase):
         line.hidden_fields = "company_currency"
         said, _data = self._sum(**given)
         self.assertNotIn(self.other.name, said)
+        with patch.object(aggregate, "MAX_GROUPS", 1):
+            said = self._refused(self.internal, "aggregate_records", filters=self.here, **given)
+            self.assertIn("several currencies", said)
         line.hidden_fields = "company_id"
         said = self._refused(self.internal, "aggregate_records", filters=self.here, **given)
         self.assertIn("several currencies", said)
+
+    def test_a_currency_behind_a_relation_is_that_of_each_record(self):
+        orders = [(self.own, 30), (self.own, 2), (self.other, 5)]
+        self.env["purchase.order"].create(
+            [
+                {
+                    "partner_id": self.customer.id,
+                    "currency_id": currency.id,
+                    "order_line": [
+                        Command.create(
+                            {"product_id": self.product.id, "price_unit": price, "tax_ids": False}
+                        )
+                    ],
+                }
+                for currency, price in orders
+            ]
+        )
+        given = {"model": "purchase.order.line", "measures": ["price_subtotal:sum"]}
+        with patch.object(aggregate, "MAX_GROUPS", 1):
+            said, data = self._sum(**given)
+        self.assertEqual(
+            {(one["currency_id"]["name"], one["price_subtotal:sum"]) for one in data["groups"]},
+            {(self.own.name, 32), (self.other.name, 5)},
+        )
+        self.assertIn(f"| 32.00 {self.own.name}", said)
+        said, _data = self._sum(group_by=["order_id"], **given)
+        together = next(one for one in said.splitlines() if one.startswith("Of all groups"))
+        self.assertIn(f"price_subtotal:sum 32.00 {self.own.name}", together)
+        self.assertIn(f"price_subtotal:sum 5.00 {self.other.name}", together)
 
     def test_a_missing_value_is_named(self):
         line = self.assistant.record_access_ids.filtered(lambda one: one.model == "crm.lead")
