@@ -17,7 +17,14 @@ from urllib.parse import urlencode
 
 import httpx
 
-from ..errors import AuthRequired, SignInRequired
+from ..errors import (
+    AuthRequired,
+    ConnectFailed,
+    RateLimited,
+    ServerError,
+    ServerRefused,
+    SignInRequired,
+)
 from ..net.egress import EgressPolicy
 from ..net.transport import EgressTransport
 from ..sentence import _lt
@@ -126,8 +133,13 @@ class OAuth:
         if not token_set:
             return ""
         ends = token_set.get("expires_at")
-        if ends and ends - EARLY < time.time() and (fresh := await self._refreshed(token_set)):
-            return fresh
+        if ends and ends - EARLY < time.time():
+            try:
+                if fresh := await self._refreshed(token_set):
+                    return fresh
+            except ServerError:
+                if ends < time.time():
+                    raise
         return token_set.get("access_token", "")
 
     async def renew(self, refused: str, challenge: Challenge) -> str:
@@ -320,6 +332,8 @@ class OAuth:
         }
         try:
             return await self._exchange(directory, token_set, data)
+        except ServerRefused:
+            return ""  # the endpoint has moved: a sign-in learns where to
         except AuthRequired:
             await self._store.save(self._spec.key, {**token_set, "refresh_token": ""})
             return ""
@@ -327,17 +341,19 @@ class OAuth:
     async def _exchange(
         self, directory: Directory, token_set: TokenSet, data: dict[str, str]
     ) -> str:
-        """Ask the token endpoint and keep what it gives."""
+        """Ask the token endpoint and keep what it gives.
+
+        :raises AuthRequired: it refused
+        :raises ServerRefused: it is not there any more
+        :raises ConnectFailed, RateLimited: it neither gave a token nor refused one
+        """
         headers, more = registration.credentials(
             self._spec, token_set["client"], token_set["issuer"]
         )
         status, found = await directory.post(token_set["token_endpoint"], headers, data=data | more)
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:
-            raise AuthRequired(
-                _lt("The MCP server's sign-in service did not grant access."),
-                detail=f"HTTP {status} {str(found.get('error', ''))[:200]}",
-            )
+            raise _fault(status, found)
         if str(found.get("token_type", "bearer")).lower() != "bearer":
             raise AuthRequired(
                 _lt("The MCP server's sign-in service returned an unknown type of token.")
@@ -357,6 +373,23 @@ class OAuth:
     async def _directory(self) -> AsyncIterator[Directory]:
         async with EgressTransport(self._policy, owner=self._owner, max_connections=2) as transport:
             yield Directory(transport, self._policy, self._timeout)
+
+
+def _fault(status: int, found: Mapping[str, Any]) -> ServerError:
+    """The error for an answer of a token endpoint without a token.
+
+    A refusal names its error (RFC 6749, 5.2; some send it with 200); proxies and overloaded servers answer otherwise.
+    """
+    detail = f"HTTP {status} {str(found.get('error', ''))[:200]}"
+    refused = _lt("The MCP server's sign-in service did not grant access.")
+    away = _lt("The MCP server's sign-in service cannot be used right now. Try again in a moment.")
+    if status == 429:
+        return RateLimited(away, detail=detail)
+    if found.get("error") and status < 500:
+        return AuthRequired(refused, detail=detail)
+    if status in (404, 410):
+        return ServerRefused(refused, detail=detail, status=status)
+    return ConnectFailed(away, detail=detail)
 
 
 def _choose(resource: Resource, token_set: TokenSet) -> str:

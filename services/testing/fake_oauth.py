@@ -20,6 +20,7 @@ class FakeOAuth:
     :ivar resource: what is changed of the metadata of the MCP server
     :ivar grants: forms that came to the token endpoint
     :ivar answer: what is changed of a token response; ``{"error": …}`` refuses
+    :ivar faults: statuses of the next token responses, which are no JSON
     :ivar client: what is changed of a client that registers
     :ivar clients: the redirect URIs of each client that registered; others are not led back there
     :ivar life: seconds that a token lives
@@ -33,6 +34,7 @@ class FakeOAuth:
         self.resource: dict = {}
         self.grants: list[dict] = []
         self.answer: dict = {}
+        self.faults: list[int] = []
         self.life = 3600
         self.revoked: list[dict] = []
         self.on_revoked: Callable[[dict], object] = self.revoked.append
@@ -82,6 +84,9 @@ class FakeOAuth:
                 asked = parse_qs(urlsplit(path).query)
                 where = f"{asked['redirect_uri'][0]}?{urlencode(back)}"
                 await respond(writer, 302, headers={"location": where})
+                continue
+            if path == "/token" and self.faults:
+                await respond(writer, self.faults.pop(0), b"<html>", kind="text/html")
                 continue
             status, answer = self._answer(path, headers, body)
             await respond(writer, status, answer)

@@ -1,6 +1,7 @@
 """Signing in to MCP servers: what a person does, and what is done without one."""
 
 import asyncio
+import time
 from dataclasses import replace
 
 import httpx
@@ -10,6 +11,8 @@ from sign_ins import OAUTH, echo, query, signed_in, spec, wanted
 
 from services.errors import (
     AuthRequired,
+    ConnectFailed,
+    RateLimited,
     SignInRequired,
 )
 from services.mcp.pool.pool import Pool
@@ -102,6 +105,41 @@ async def test_a_refused_refresh_leads_to_a_new_sign_in(fake, authority, pool):
     assert len(authority.grants) == 2
     await wanted(pool, server)
     assert len(authority.grants) == 2  # a refresh token that was refused is not tried again
+
+
+@pytest.mark.parametrize("status", [503, 502, 429, 403, 400, 200])
+async def test_a_fault_of_the_sign_in_service_signs_nobody_out(fake, authority, pool, status):
+    server = spec(fake)
+    await signed_in(pool, server, authority)
+    authority.tokens.clear()
+    authority.faults = [status] * 9
+    with pytest.raises((ConnectFailed, RateLimited), match="cannot be used right now"):
+        await pool.request(server, 1, "tools/list", timeout=60)
+    authority.faults.clear()
+    assert await echo(pool, server) == "hi"
+    assert authority.grants[-1]["grant_type"] == "refresh_token"
+
+
+async def test_a_token_serves_to_its_end_if_its_early_renewal_fails(fake, authority, pool, tokens):
+    server = spec(fake)
+    await signed_in(pool, server, authority)
+    tokens.token_sets["one"]["expires_at"] = time.time() + 20
+    authority.faults = [503] * 9
+    assert await echo(pool, server) == "hi"
+    assert len(authority.faults) < 9 and tokens.token_sets["one"]["refresh_token"]
+
+
+async def test_a_token_endpoint_that_has_moved_is_learnt_by_a_sign_in(
+    fake, authority, pool, tokens
+):
+    server = spec(fake)
+    await signed_in(pool, server, authority)
+    kept, moved = dict(tokens.token_sets["one"]), f"{authority.issuer}/nowhere"
+    tokens.token_sets["one"] = {**kept, "token_endpoint": moved, "expires_at": 1}
+    authority.tokens.clear()
+    await signed_in(pool, server, authority)
+    assert tokens.token_sets["one"]["token_endpoint"] == kept["token_endpoint"]
+    assert await echo(pool, server) == "hi"
 
 
 async def test_more_rights_are_asked_for_beside_the_old_ones(fake, authority, pool):
