@@ -8,6 +8,7 @@ process may finish what another one began.
 import base64
 import contextlib
 import hashlib
+import math
 import secrets
 import time
 from collections import deque
@@ -35,6 +36,7 @@ from .metadata import Authority, Challenge, Directory, Resource, challenge_of, i
 EARLY = 30.0  # s before its end that a token is renewed
 PENDING = 600.0  # s, a sign-in that nobody finished is void
 OFFLINE = "offline_access"  # scope that brings a refresh token
+MAX_LIFE = 315_360_000.0  # s (ten years), a token that lives longer counts as this
 SENT = 3  # tokens that the server was sent last
 
 TokenSet = dict[str, Any]
@@ -358,12 +360,11 @@ class OAuth:
             raise AuthRequired(
                 _lt("The MCP server's sign-in service returned an unknown type of token.")
             )
-        life = found.get("expires_in")
         token_set = {
             **token_set,
             "access_token": token,
             "refresh_token": found.get("refresh_token") or token_set.get("refresh_token") or "",
-            "expires_at": time.time() + life if isinstance(life, int | float) else None,
+            "expires_at": _end(found.get("expires_in")),
             "scope": found.get("scope") or token_set.get("asked", ""),
         }
         await self._store.save(self._spec.key, token_set)
@@ -390,6 +391,19 @@ def _fault(status: int, found: Mapping[str, Any]) -> ServerError:
     if status in (404, 410):
         return ServerRefused(refused, detail=detail, status=status)
     return ConnectFailed(away, detail=detail)
+
+
+def _end(life: Any) -> float | None:
+    """When a token ends, Unix s; None if the server does not say it.
+
+    :param life: seconds, as the server has sent it, of any type
+
+    >>> _end(True), _end(float("inf")), _end(-1), _end(10**400) > time.time()
+    (None, None, None, True)
+    """
+    if not isinstance(life, int | float) or isinstance(life, bool) or not 0 < life < math.inf:
+        return None
+    return time.time() + min(life, MAX_LIFE)
 
 
 def _choose(resource: Resource, token_set: TokenSet) -> str:

@@ -87,6 +87,20 @@ async def test_an_old_token_is_renewed_once_by_all_calls(fake, authority, pool):
     ]
 
 
+@pytest.mark.parametrize(
+    "life",
+    [2**63 - 1, 10**400, float("inf"), float("nan"), True, -1],
+    ids=["long", "400 digits", "infinite", "nan", "true", "negative"],
+)
+async def test_a_life_that_is_no_time_ends_no_sign_in(fake, authority, pool, tokens, life):
+    server = spec(fake)
+    authority.life = life
+    await signed_in(pool, server, authority)
+    assert await echo(pool, server) == "hi"
+    assert (tokens.token_sets["one"]["expires_at"] or 0) < time.time() + 11 * 366 * 86_400
+    assert len(authority.grants) == 1
+
+
 async def test_a_token_that_was_taken_back_is_renewed_during_the_call(fake, authority, pool):
     server = spec(fake)
     await signed_in(pool, server, authority)
