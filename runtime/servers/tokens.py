@@ -10,13 +10,13 @@ from contextvars import ContextVar
 from odoo.api import SUPERUSER_ID
 
 from ...services.errors import AuthRequired, ServerError
+from ...services.oauth.flow import RENEWAL
 from ...services.sentence import _lt
 from ...services.turn.ports import StoreGone
 from ...tools import db
 
 SIGN_IN = "woow_paas_platform.mcp_sign_in"
 REQUEST = "woow_paas_platform.mcp_sign_in_request"
-RENEWAL = 30.0  # s, who renews a token for longer has died
 AWAY = _lt("The sign-in for this MCP server cannot be checked right now. Try again in a moment.")
 RENEWAL_POLL = 0.1  # s between two tries to be the one who renews
 
@@ -63,7 +63,10 @@ class OdooTokens:
 
     @contextlib.asynccontextmanager
     async def lock(self, key):
-        """A lease on the row, not a row lock: no transaction stays open while the server is asked."""
+        """A lease on the row, not a row lock: no transaction stays open while the server is asked.
+
+        Who renews a token for longer than `RENEWAL` has died.
+        """
         owner, until = uuid.uuid4().hex, time.monotonic() + RENEWAL
         while not await self._of(key, lambda found: self._lease(found, owner), make=True):
             if time.monotonic() > until:

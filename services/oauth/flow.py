@@ -5,6 +5,7 @@ browser brings back to `OAuth.complete`. Everything in between lies in the host'
 process may finish what another one began.
 """
 
+import asyncio
 import base64
 import contextlib
 import hashlib
@@ -12,8 +13,8 @@ import math
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 import httpx
@@ -24,6 +25,7 @@ from ..errors import (
     RateLimited,
     ServerError,
     ServerRefused,
+    ServerTimeout,
     SignInRequired,
 )
 from ..net.egress import EgressPolicy
@@ -33,11 +35,14 @@ from ..specs import OAuthSpec, ServerSpec
 from . import registration
 from .metadata import Authority, Challenge, Directory, Resource, challenge_of, is_recognised
 
+RENEWAL = 30.0  # s, for which the lock is held at most
 EARLY = 30.0  # s before its end that a token is renewed
 PENDING = 600.0  # s, a sign-in that nobody finished is void
 OFFLINE = "offline_access"  # scope that brings a refresh token
 MAX_LIFE = 315_360_000.0  # s (ten years), a token that lives longer counts as this
 SENT = 3  # tokens that the server was sent last
+
+T = TypeVar("T")
 
 TokenSet = dict[str, Any]
 """What is kept per credential, JSON: access_token, refresh_token, expires_at (Unix s), scope, issuer, resource,
@@ -69,7 +74,10 @@ class TokenStore(Protocol):
         """The sign-in of this state, only once."""
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager:
-        """Held while a token is renewed, so that a refresh token is used once over all processes."""
+        """Held while a token is renewed, so that a refresh token is used once over all processes.
+
+        Who has held it for `RENEWAL` seconds may lose it.
+        """
         ...
 
 
@@ -127,6 +135,7 @@ class OAuth:
         self._timeout = server.connect_timeout
         self._policy = policy
         self._store = store
+        self._running: set[asyncio.Task[Any]] = set()
         self.sent: deque[str] = deque(maxlen=SENT)  # the latest tokens that the server was sent
 
     async def token(self) -> str:
@@ -137,7 +146,7 @@ class OAuth:
         ends = token_set.get("expires_at")
         if ends and ends - EARLY < time.time():
             try:
-                if fresh := await self._refreshed(token_set):
+                if fresh := await self._undisturbed(self._refreshed(token_set)):
                     return fresh
             except ServerError:
                 if ends < time.time():
@@ -150,32 +159,34 @@ class OAuth:
         :raises SignInRequired: a person has to sign in
         :raises AuthRequired: there is no way to a token that would do
         """
-        async with self._store.lock(self._spec.key):
+        return await self._undisturbed(self._renew(refused, challenge))
+
+    async def _renew(self, refused: str, challenge: Challenge) -> str:
+        async with self._locked() as directory:
             token_set = await self._store.load(self._spec.key) or {}
             if token_set.get("access_token", "") not in ("", refused):
                 return token_set["access_token"]  # somebody else renewed it meanwhile
             more_scope = challenge.error == "insufficient_scope"
-            async with self._directory() as directory:
-                resource = await directory.resource(self._url, challenge)
-                issuer = _choose(resource, token_set)
-                same = token_set.get("issuer") == issuer
-                if same and not more_scope and (fresh := await self._refresh(directory, token_set)):
-                    return fresh
-                scope = self._scope(resource, challenge, token_set if same and more_scope else {})
-                if (
-                    more_scope
-                    and same
-                    and set(scope.split()) <= set(token_set.get("asked", "").split())
-                ):
-                    raise AuthRequired(
-                        _lt("The MCP server requires more permissions than it can be granted."),
-                        detail=f"scope {scope}",
-                    )
-                authority = await directory.authority(issuer)
-                client = await self._client(directory, authority, token_set if same else {})
-                if self._spec.grant == "client_credentials":
-                    return await self._by_client(directory, authority, resource, client, scope)
-                await self._ask(authority, resource, client, scope)
+            resource = await directory.resource(self._url, challenge)
+            issuer = _choose(resource, token_set)
+            same = token_set.get("issuer") == issuer
+            if same and not more_scope and (fresh := await self._refresh(directory, token_set)):
+                return fresh
+            scope = self._scope(resource, challenge, token_set if same and more_scope else {})
+            if (
+                more_scope
+                and same
+                and set(scope.split()) <= set(token_set.get("asked", "").split())
+            ):
+                raise AuthRequired(
+                    _lt("The MCP server requires more permissions than it can be granted."),
+                    detail=f"scope {scope}",
+                )
+            authority = await directory.authority(issuer)
+            client = await self._client(directory, authority, token_set if same else {})
+            if self._spec.grant == "client_credentials":
+                return await self._by_client(directory, authority, resource, client, scope)
+            await self._ask(authority, resource, client, scope)
         raise AuthRequired
 
     async def complete(self, answer: Mapping[str, str]) -> None:
@@ -184,6 +195,9 @@ class OAuth:
         :param answer: with the part of the redirect URI that names the issuer as `callback`
         :raises AuthRequired: with a sentence; nothing of a forged answer is shown
         """
+        await self._undisturbed(self._complete(answer))
+
+    async def _complete(self, answer: Mapping[str, str]) -> None:
         key = self._spec.key
         pending = await self._store.take_pending(key, answer.get("state", ""))
         if not pending or pending["begun"] + PENDING < time.time():
@@ -199,7 +213,7 @@ class OAuth:
                 _lt("The sign-in was not completed."),
                 detail=f"error {answer.get('error', '')[:200]}",
             )
-        async with self._store.lock(key), self._directory() as directory:
+        async with self._locked() as directory:
             data = {
                 "grant_type": "authorization_code",
                 "code": answer["code"],
@@ -318,7 +332,7 @@ class OAuth:
 
     async def _refreshed(self, stale: TokenSet) -> str:
         """Renew a token that ends soon; empty if that did not work out."""
-        async with self._store.lock(self._spec.key), self._directory() as directory:
+        async with self._locked() as directory:
             token_set = await self._store.load(self._spec.key) or {}
             if token_set.get("access_token") != stale.get("access_token"):
                 return token_set.get("access_token", "")
@@ -371,9 +385,29 @@ class OAuth:
         return token
 
     @contextlib.asynccontextmanager
-    async def _directory(self) -> AsyncIterator[Directory]:
-        async with EgressTransport(self._policy, owner=self._owner, max_connections=2) as transport:
-            yield Directory(transport, self._policy, self._timeout)
+    async def _locked(self) -> AsyncIterator[Directory]:
+        """Requests to the authorization server while nobody else makes any for this credential."""
+        try:
+            async with (
+                self._store.lock(self._spec.key),
+                asyncio.timeout(RENEWAL),
+                EgressTransport(self._policy, owner=self._owner, max_connections=2) as transport,
+            ):
+                yield Directory(transport, self._policy, self._timeout)
+        except TimeoutError as error:
+            raise ServerTimeout from error
+
+    async def _undisturbed(self, work: Coroutine[Any, Any, T]) -> T:
+        """Work to the end even when cancelled: a code or refresh token that was sent is spent."""
+        running = asyncio.get_running_loop().create_task(work)
+        self._running.add(running)
+        running.add_done_callback(self._ended)
+        return await asyncio.shield(running)
+
+    def _ended(self, running: asyncio.Task[Any]) -> None:
+        self._running.discard(running)
+        if not running.cancelled():
+            running.exception()  # who waits for it has it, if anybody does
 
 
 def _fault(status: int, found: Mapping[str, Any]) -> ServerError:

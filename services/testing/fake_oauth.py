@@ -21,6 +21,7 @@ class FakeOAuth:
     :ivar grants: forms that came to the token endpoint
     :ivar answer: what is changed of a token response; ``{"error": …}`` refuses
     :ivar faults: statuses of the next token responses, which are no JSON
+    :ivar held: token responses wait for this event, if there is one; `grants` does not
     :ivar client: what is changed of a client that registers
     :ivar clients: the redirect URIs of each client that registered; others are not led back there
     :ivar life: seconds that a token lives
@@ -35,6 +36,8 @@ class FakeOAuth:
         self.grants: list[dict] = []
         self.answer: dict = {}
         self.faults: list[int] = []
+        self.held: asyncio.Event | None = None
+        self._refresh: set[str] = set()
         self.life = 3600
         self.revoked: list[dict] = []
         self.on_revoked: Callable[[dict], object] = self.revoked.append
@@ -89,6 +92,8 @@ class FakeOAuth:
                 await respond(writer, self.faults.pop(0), b"<html>", kind="text/html")
                 continue
             status, answer = self._answer(path, headers, body)
+            if path == "/token" and self.held:
+                await self.held.wait()
             await respond(writer, status, answer)
 
     def _answer(self, path: str, headers: dict, body: bytes) -> tuple[int, dict]:
@@ -125,16 +130,22 @@ class FakeOAuth:
                 return 400, {"error": "invalid_grant"}
             token = f"token{next(self._ids)}"
             self.tokens.add(token)
+            refresh = f"refresh{next(self._ids)}"
+            self._refresh.add(refresh)
             return 200, {
                 "access_token": token,
                 "token_type": "Bearer",
                 "expires_in": self.life,
-                "refresh_token": f"refresh{next(self._ids)}",
+                "refresh_token": refresh,
                 **self.answer,
             }
         return 404, {}
 
     def _verified(self, form: dict) -> bool:
+        if form["grant_type"] == "refresh_token":  # each serves once (RFC 9700, 4.14.2)
+            is_known = form["refresh_token"] in self._refresh
+            self._refresh.discard(form["refresh_token"])
+            return is_known
         if form["grant_type"] != "authorization_code":
             return True
         asked = self._codes.pop(form["code"], {})

@@ -13,13 +13,15 @@ from services.errors import (
     AuthRequired,
     ConnectFailed,
     RateLimited,
+    ServerTimeout,
     SignInRequired,
 )
 from services.mcp.pool.pool import Pool
 from services.mcp.session.call_options import CallOptions
 from services.mcp.session.logs import BLOT
 from services.net.egress import EgressPolicy
-from services.oauth.metadata import challenge_of
+from services.oauth import flow
+from services.oauth.metadata import Challenge, challenge_of
 from services.specs import OAuthSpec, ToolCall, ToolSpec
 from services.testing.fake_tools import OBJECT, text
 from services.turn.execution import execute
@@ -85,6 +87,57 @@ async def test_an_old_token_is_renewed_once_by_all_calls(fake, authority, pool):
         "authorization_code",
         "refresh_token",
     ]
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+async def test_what_a_cancelled_call_has_renewed_is_kept(fake, authority, pool, tokens, is_early):
+    server = spec(fake)
+    await signed_in(pool, server, authority)
+    oauth, old = pool.oauth(server), tokens.token_sets["one"]["access_token"]
+    if is_early:
+        tokens.token_sets["one"]["expires_at"] = 1
+    authority.tokens.clear()
+    authority.held = asyncio.Event()
+    challenge = Challenge(
+        resource_metadata=f"{authority.issuer}/.well-known/oauth-protected-resource/mcp"
+    )
+    renewing = asyncio.create_task(oauth.token() if is_early else oauth.renew(old, challenge))
+    await begun(authority, 2)
+    renewing.cancel()
+    await asyncio.wait([renewing])
+    authority.held.set()
+    assert await echo(pool, server) == "hi"
+    assert renewing.cancelled() and len(authority.grants) == 2
+
+
+async def test_what_a_cancelled_sign_in_has_brought_is_kept(fake, authority, pool):
+    server = spec(fake)
+    error = await wanted(pool, server)
+    authority.held = asyncio.Event()
+    back = authority.sign_in(error.url)
+    completing = asyncio.create_task(pool.oauth(server).complete(back))
+    await begun(authority, 1)
+    completing.cancel()
+    await asyncio.wait([completing])
+    authority.held.set()
+    assert await echo(pool, server) == "hi"
+
+
+async def test_who_holds_the_lock_for_too_long_gives_up(fake, authority, pool, monkeypatch):
+    monkeypatch.setattr(flow, "RENEWAL", 0.2)
+    server = spec(fake)
+    error = await wanted(pool, server)
+    authority.held = asyncio.Event()
+    with pytest.raises(ServerTimeout):
+        await pool.oauth(server).complete(authority.sign_in(error.url))
+    authority.held.set()
+
+
+async def begun(authority, number):
+    """Wait until so many token requests have come."""
+    async with asyncio.timeout(20):
+        while len(authority.grants) < number:
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(
