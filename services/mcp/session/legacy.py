@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -300,3 +301,11 @@ def _quieten_libraries() -> None:
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.WARNING)
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_the_sdk)
+
+
+def _is_not_of_the_sdk(record: logging.LogRecord) -> bool:
+    """False for a record of the SDK on the root logger, which no level of a library's logger silences."""
+    import mcp  # noqa: PLC0415
+
+    return not record.pathname.startswith(mcp.__path__[0] + os.sep)

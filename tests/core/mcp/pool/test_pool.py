@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -234,6 +235,19 @@ async def test_log_messages_do_not_repeat_what_the_server_was_sent(logging_fake,
     await call(pool, logging_fake, "leaks", {}, on_log=seen.append)
     data = {"Authorization": f"Bearer {BLOT}", "headers": [BLOT, 1], "tries": 1}
     assert seen == [{"level": "debug", "data": data}]
+
+
+async def test_no_library_logs_what_a_server_says(legacy_fake, pool, caplog):
+    async def leaks(call):
+        for method in ("notifications/strange", "notifications/progress"):
+            await call.send({"jsonrpc": "2.0", "method": method, "params": {"says": "k3y-of-all"}})
+        return text("done")
+
+    legacy_fake.stream = True
+    legacy_fake.tools["leaks"] = (leaks, OBJECT)
+    assert await call(pool, legacy_fake, "leaks", {}) == "done"
+    logging.warning("another word on the root logger")
+    assert "k3y-of-all" not in caplog.text and "another word" in caplog.text
 
 
 async def test_log_messages_of_one_call_reach_no_other(logging_fake, pool):
