@@ -136,6 +136,8 @@ def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:
     name = item.get("name")
     if not is_name(name):
         return None
+    warnings = definition_scan.warnings(item)  # of what does not show, too
+    item = text.storable(item)
     annotations = item.get("annotations")
     annotations = dict(annotations) if isinstance(annotations, Mapping) else {}
     title = item.get("title") or annotations.get("title")
@@ -149,5 +151,5 @@ def _tool(item: Mapping[str, Any]) -> DiscoveredTool | None:
         input_schema=dict(schema) if isinstance(schema, Mapping) else {},
         output_schema=dict(output) if isinstance(output, Mapping) else None,
         annotations=annotations,
-        warnings=definition_scan.warnings(item),
+        warnings=warnings,
     )

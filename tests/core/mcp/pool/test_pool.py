@@ -250,6 +250,19 @@ async def test_no_library_logs_what_a_server_says(legacy_fake, pool, caplog):
     assert "k3y-of-all" not in caplog.text and "another word" in caplog.text
 
 
+async def test_a_definition_that_cannot_be_stored_costs_only_what_cannot():
+    async def listed(call, writer):
+        odd = b'{"name": "odd", "description": "\\ud800", "inputSchema": {"title": "x\\ud800", "maximum": 1e999}}'
+        rest = b'"result": {"tools": [%b, {"name": "plain", "inputSchema": {}}]}}' % odd
+        await respond(writer, 200, b'{"jsonrpc": "2.0", "id": %d, %b' % (call.id, rest))
+
+    async with FakeMcp(eras=("modern",)) as fake:
+        fake.faults["tools/list"] = listed
+        odd, plain = (await discover(spec_of(fake), POLICY)).tools
+    assert odd.input_schema == {"title": "x", "maximum": None} and plain.name == "plain"
+    assert [code for code, _ in odd.warnings] == ["invisible"]
+
+
 async def test_log_messages_of_one_call_reach_no_other(logging_fake, pool):
     begun, go_on, seen = asyncio.Event(), asyncio.Event(), []
 
