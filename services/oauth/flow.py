@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 TokenSet = dict[str, Any]
 """What is kept per credential, JSON: access_token, refresh_token, expires_at (Unix s), scope, issuer, resource,
-client {client_id, client_secret, method, callback}."""
+client {client_id, client_secret, method, callback, kept_until, secret_ends}, see `registration.register`."""
 
 
 class TokenStore(Protocol):
@@ -170,8 +170,10 @@ class OAuth:
             resource = await directory.resource(self._url, challenge)
             issuer = _choose(resource, token_set)
             same = token_set.get("issuer") == issuer
-            if same and not more_scope and (fresh := await self._refresh(directory, token_set)):
-                return fresh
+            if same and not more_scope:
+                if fresh := await self._refresh(directory, token_set):
+                    return fresh
+                token_set = await self._store.load(self._spec.key) or {}  # as the refusal left it
             scope = self._scope(resource, challenge, token_set if same and more_scope else {})
             if (
                 more_scope
@@ -295,7 +297,11 @@ class OAuth:
         if by_document and authority.is_recognised:
             return {"client_id": spec.client_metadata_url, "client_secret": "", "method": "none"}
         known = token_set.get("client")
-        if known and (known.get("callback") or authority.is_recognised):
+        if (
+            known
+            and registration.is_usable(known)
+            and (known.get("callback") or authority.is_recognised)
+        ):
             return known
         if authority.registration_endpoint and spec.grant == "authorization_code":
             redirect_uri = self._redirect_uri(callback)
@@ -351,7 +357,8 @@ class OAuth:
         except ServerRefused:
             return ""  # the endpoint has moved: a sign-in learns where to
         except AuthRequired:
-            await self._store.save(self._spec.key, {**token_set, "refresh_token": ""})
+            kept = await self._store.load(self._spec.key) or {}
+            await self._store.save(self._spec.key, {**kept, "refresh_token": ""})
             return ""
 
     async def _exchange(
@@ -369,6 +376,8 @@ class OAuth:
         status, found = await directory.post(token_set["token_endpoint"], headers, data=data | more)
         token = found.get("access_token")
         if status != 200 or not isinstance(token, str) or not token:
+            if found.get("error") == "invalid_client":
+                await self._forget(token_set["client"])
             raise _fault(status, found)
         if str(found.get("token_type", "bearer")).lower() != "bearer":
             raise AuthRequired(
@@ -376,6 +385,7 @@ class OAuth:
             )
         token_set = {
             **token_set,
+            "client": {k: v for k, v in token_set["client"].items() if k != "kept_until"},
             "access_token": token,
             "refresh_token": found.get("refresh_token") or token_set.get("refresh_token") or "",
             "expires_at": _end(found.get("expires_in")),
@@ -383,6 +393,13 @@ class OAuth:
         }
         await self._store.save(self._spec.key, token_set)
         return token
+
+    async def _forget(self, client: Mapping[str, Any]) -> None:
+        """Let the next sign-in register a new client in place of this one, which the server does not know any more."""
+        kept = await self._store.load(self._spec.key) or {}
+        if kept.get("client", {}).get("client_id") == client["client_id"]:
+            forgotten = {**kept["client"], "kept_until": 0}
+            await self._store.save(self._spec.key, {**kept, "client": forgotten})
 
     @contextlib.asynccontextmanager
     async def _locked(self) -> AsyncIterator[Directory]:
@@ -428,7 +445,7 @@ def _fault(status: int, found: Mapping[str, Any]) -> ServerError:
 
 
 def _end(life: Any) -> float | None:
-    """When a token ends, Unix s; None if the server does not say it.
+    """End of a token, Unix s; None if the server does not say it.
 
     :param life: seconds, as the server has sent it, of any type
 

@@ -4,6 +4,7 @@ import base64
 import secrets
 import time
 from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from .. import const
@@ -13,12 +14,14 @@ from ..specs import OAuthSpec
 from .metadata import Authority, Directory
 
 ASSERTION = 300  # s, life of a signed client assertion
+UNUSED = 86_400.0  # s, servers delete clients that never get a token; from 7 days on
 
 
-async def register(directory: Directory, authority: Authority, redirect_uri: str) -> dict[str, str]:
+async def register(directory: Directory, authority: Authority, redirect_uri: str) -> dict[str, Any]:
     """RFC 7591, for authorization servers that know nothing newer.
 
-    :return: client_id, client_secret (may be empty) and method
+    :return: client_id, client_secret (may be empty) and method; kept_until, by which it has to get a token, and
+        secret_ends if its secret ends (Unix s)
     :raises AuthRequired: the server does not take this client
     """
     wanted = {
@@ -35,16 +38,32 @@ async def register(directory: Directory, authority: Authority, redirect_uri: str
             _lt("The MCP server's sign-in service did not accept this client."),
             detail=f"HTTP {status} {str(answer.get('error', ''))[:200]}",
         )
-    client = {
+    client: dict[str, Any] = {
         "client_id": answer["client_id"],
         "client_secret": str(answer.get("client_secret") or ""),
+        "kept_until": time.time() + UNUSED,
     }
+    ends = answer.get("client_secret_expires_at")
+    if isinstance(ends, int) and ends > 0:  # 0: never
+        client["secret_ends"] = ends
     auth_method = answer.get("token_endpoint_auth_method")
     return client | {
         "method": auth_method
         if auth_method in ("none", "client_secret_basic", "client_secret_post")
         else method(client, authority.auth_methods)
     }
+
+
+def is_usable(client: Mapping[str, Any]) -> bool:
+    """True if the server still knows the client, as far as we can tell.
+
+    :param client: as `register` has returned it
+
+    >>> is_usable({"client_id": "a"}), is_usable({"client_id": "a", "kept_until": 0})
+    (True, False)
+    """
+    ends = (client.get("kept_until"), client.get("secret_ends"))
+    return all(end is None or end > time.time() for end in ends)
 
 
 def method(client: Mapping[str, str], offered: Iterable[str]) -> str:

@@ -127,7 +127,7 @@ class FakeOAuth:
         if path == "/token":
             self.grants.append(form)
             if "error" in self.answer or not self._verified(form):
-                return 400, {"error": "invalid_grant"}
+                return 400, {"error": self.answer.get("error", "invalid_grant")}
             token = f"token{next(self._ids)}"
             self.tokens.add(token)
             refresh = f"refresh{next(self._ids)}"

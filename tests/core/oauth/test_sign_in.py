@@ -209,6 +209,45 @@ async def test_a_token_endpoint_that_has_moved_is_learnt_by_a_sign_in(
     assert await echo(pool, server) == "hi"
 
 
+async def test_a_client_that_the_server_has_forgotten_is_registered_anew(fake, authority, pool):
+    server = spec(fake)
+    first = (await signed_in(pool, server, authority))["client_id"]
+    authority.tokens.clear()
+    authority.answer = {"error": "invalid_client"}
+    second = query((await wanted(pool, server)).url)["client_id"]
+    error = await wanted(pool, server)
+    assert query(error.url)["client_id"] == second != first
+    with pytest.raises(AuthRequired):  # now the server forgets it before it has had a token
+        await pool.oauth(server).complete(authority.sign_in(error.url))
+    authority.answer = {}
+    third = (await signed_in(pool, server, authority))["client_id"]
+    assert third not in (first, second) and await echo(pool, server) == "hi"
+
+
+async def test_only_a_client_that_has_had_a_token_is_kept_for_long(
+    fake, authority, pool, monkeypatch
+):
+    server, now = spec(fake), time.time()
+    first = query((await wanted(pool, server)).url)["client_id"]
+    monkeypatch.setattr(time, "time", lambda: now + 2 * 86_400)
+    second = (await signed_in(pool, server, authority))["client_id"]
+    authority.tokens.clear()
+    monkeypatch.setattr(time, "time", lambda: now + 90 * 86_400)
+    authority.answer = {"error": "invalid_grant"}
+    assert query((await wanted(pool, server)).url)["client_id"] == second != first
+
+
+async def test_a_client_is_kept_to_the_end_of_its_secret(fake, authority, pool, monkeypatch):
+    server, now = spec(fake), time.time()
+    authority.client = {"client_secret_expires_at": int(now) + 3_600}
+    first = (await signed_in(pool, server, authority))["client_id"]
+    authority.tokens.clear()
+    authority.answer = {"error": "invalid_grant"}
+    assert query((await wanted(pool, server)).url)["client_id"] == first
+    monkeypatch.setattr(time, "time", lambda: now + 3_700)
+    assert query((await wanted(pool, server)).url)["client_id"] != first
+
+
 async def test_more_rights_are_asked_for_beside_the_old_ones(fake, authority, pool):
     server = spec(fake)
     authority.scope = "read"
