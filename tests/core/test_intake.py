@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import POLICY
+from conftest import POLICY, spec_of
 from test_large import TRANSPORTS, addresses, called, spec  # noqa: F401 a fixture
 
 from services.mcp.pool.pool import Pool
 from services.net.intake import LARGE, LARGE_PER_PERSON, PACE, Intakes
 from services.specs import OperationSpec, ServerSpec, ToolCall, ToolSpec
-from services.testing.fake_http import read_request, respond
+from services.testing.fake_http import read_request, respond, start_stream
+from services.testing.fake_mcp import FakeMcp
+from services.testing.fake_tools import OBJECT, text
 from services.turn.execution import execute
 
 ROOT = Path(__file__).parents[2]
@@ -128,6 +130,31 @@ async def test_a_large_answer_waits_for_its_place(spec):  # noqa: F811
         result = await waits(pool, spec, called(pool, spec, "wide text"))
         assert result.outcome == "ok"
     finally:
+        await pool.close()
+
+
+async def test_a_subscription_keeps_no_place():
+    heard = asyncio.Event()
+
+    async def listen(call, writer):
+        await start_stream(writer)
+        for method in [*["notifications/strange"] * 30, "notifications/tools/list_changed"]:
+            params = {"said": "x" * (LARGE // 25)}
+            await call.send({"jsonrpc": "2.0", "method": method, "params": params})
+        await asyncio.Event().wait()
+
+    async def large(call):
+        return text("x" * 2 * LARGE)
+
+    async with FakeMcp(eras=("modern",), tools={"large": (large, OBJECT)}) as fake:
+        fake.capabilities["tools"] = {"listChanged": True}
+        fake.faults["subscriptions/listen"] = listen
+        pool = Pool(POLICY, on_list_changed=lambda *_: heard.set())
+        await pool.info(spec_of(fake), 1)
+        async with asyncio.timeout(60):
+            await heard.wait()
+        result = await pool.call(spec_of(fake), 1, "large", {}, timeout=10)
+        assert len(result["content"][0]["text"]) == 2 * LARGE
         await pool.close()
 
 

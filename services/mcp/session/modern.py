@@ -149,27 +149,32 @@ class ModernSession(Session):
     async def _answer(
         self, response: httpx.Response, request: Request, request_id: jsonrpc.Id
     ) -> dict[str, Any]:
-        response.stream = TakenIn(http.body_of(response), self._intake())
         if http.is_json(response):
+            response.stream = TakenIn(http.body_of(response), self._intake())
             body = await large.parse(await http.read(response, const.WIRE_CAP))
             return jsonrpc.normal_answer(body, request_id)
         if not http.is_stream(response):
             raise ProtocolError(detail=f"content type {http.content_type(response)[:100]!r}")
         decoder, noise, size = Decoder(const.WIRE_CAP), Noise(const.WIRE_CAP), 0
-        async for chunk in http.chunks(response):
-            size += len(chunk)
-            if size > const.WIRE_CAP:
-                raise ResultTooLarge(detail=f"a stream larger than {const.WIRE_CAP} bytes")
-            async for event in events(decoder, chunk):
-                if event.event != "message" or not event.data:
-                    continue
-                message = await large.parse(event.data)
-                if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
-                    answer = jsonrpc.normal_answer(message, request_id)
-                    await http.drain(response)
-                    return answer
-                if noise.passes(len(event.data)):
-                    self._notified(message, request)
+        intake = self._intake()  # told of each event by itself: a subscription goes on and on
+        try:
+            async for chunk in http.chunks(response):
+                size += len(chunk)
+                if size > const.WIRE_CAP:
+                    raise ResultTooLarge(detail=f"a stream larger than {const.WIRE_CAP} bytes")
+                async for event in events(decoder, chunk):
+                    if event.event != "message" or not event.data:
+                        continue
+                    message = await large.parse(event.data)
+                    if not (isinstance(message, dict) and isinstance(message.get("method"), str)):
+                        answer = jsonrpc.normal_answer(message, request_id)
+                        await http.drain(response)
+                        return answer
+                    if noise.passes(len(event.data)):
+                        self._notified(message, request)
+                await intake.grow(decoder.size)
+        finally:
+            intake.end()
         raise SessionLost(_lt("The connection was closed before the MCP server answered."))
 
     def _notified(self, message: dict[str, Any], request: Request) -> None:
