@@ -136,7 +136,9 @@ class ServerSpec:
         """The configured headers and the key, for every HTTP request to the server."""
         headers = dict(self.headers)
         if self.api_key and not any(name.lower() == "authorization" for name in headers):
-            headers["Authorization"] = f"Bearer {self.api_key}"
+            headers["Authorization"] = (
+                f"Bearer {self.api_key.strip()}"  # a file ends with a line end
+            )
         return headers
 
     @property

@@ -29,6 +29,9 @@ from ..sentence import _lt
 from ..specs import ServerSpec
 
 CONNECT_TIMEOUT = _lt("The connection timed out. Check the server's address.")
+BAD_HEADER = _lt(
+    "The key or a header for this MCP server contains a character that cannot be sent. Enter it again."
+)
 NOT_LISTENING = _lt("The connection failed: no service is listening at this address and port.")
 START_TIMEOUT = _lt(
     "The program of this MCP server did not start in time. The operator can increase start_timeout."
@@ -46,6 +49,11 @@ def of_exception(error: BaseException) -> EngineError:
             return cause
         if isinstance(cause, ImportError):
             return PackageMissing(cause.name or str(cause))
+    if isinstance(
+        error, httpx.LocalProtocolError
+    ):  # its text repeats the header, and with it the key
+        is_header = str(error).startswith("Illegal header")
+        return ConnectFailed(BAD_HEADER if is_header else "", detail=type(error).__name__)
     detail = f"{type(error).__name__}: {text.one_line(str(error), 300)}"
     if isinstance(error, httpx.ConnectTimeout):
         return ConnectFailed(CONNECT_TIMEOUT, detail=detail)
@@ -57,7 +65,7 @@ def of_exception(error: BaseException) -> EngineError:
         return ConnectFailed(_why_not_connected(error), detail=detail)
     if isinstance(error, httpx.TimeoutException | TimeoutError):
         return ServerTimeout(detail=detail)
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
         return ConnectFailed(detail=detail)
     if isinstance(error, httpx.TransportError | OSError | EOFError):
         return SessionLost(detail=detail)

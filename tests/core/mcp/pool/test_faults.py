@@ -239,6 +239,17 @@ async def test_black_hole_ends_with_the_timeout(fake, pool):
     assert caught.value.code == "timeout"
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_key_that_cannot_be_sent_is_not_logged(era):
+    async with FakeMcp(eras=(era,)) as fake:
+        for key in ("k3y-of\nall", "k3y-of\0all"):
+            with pytest.raises(ConnectFailed, match="cannot be sent") as caught:
+                await discover(spec_of(fake, api_key=key), POLICY)
+            assert "k3y-of" not in caught.value.detail
+        assert (await discover(spec_of(fake, api_key="k3y-of-all\n"), POLICY)).tools
+        assert fake.headers[-1]["authorization"] == "Bearer k3y-of-all"
+
+
 @pytest.mark.parametrize(
     ("method", "legacy"), [("initialize", False), ("initialize", True), ("tools/list", False)]
 )
