@@ -195,6 +195,8 @@ class LegacySession(Session):
         finally:
             self._asking.pop(request_id, None)
             self._sent.pop(request_id, None)
+            if self._guard:
+                self._guard.forget_questions(request_id)
 
     async def _let_log(self, level: str) -> None:
         """Tell the server the level of its log messages; one that others want more of keeps theirs."""

@@ -48,13 +48,19 @@ class Guard(Protocol):
     aside: LargeResultBypass
     flights: dict[jsonrpc.Id, Flight]
     resumable: dict[str, jsonrpc.Id]
-    asked: dict[str, jsonrpc.Id]
     intake: Callable[[], Intake]
     on_log: Callable[[jsonrpc.Id, Any], None]
     aborted: set[str]
 
     def fail(self, request_id: jsonrpc.Id, error: EngineError) -> dict[str, Any]:
         """Keep the error of a request for its caller; the JSON-RPC error that stands for it."""
+        ...
+
+    def note_question(self, asked_id: Any, request_id: jsonrpc.Id) -> None:
+        """Remember on which request's stream the server has asked.
+
+        :param asked_id: of its question, as the server has sent it, of any type
+        """
         ...
 
     def listen_ended(self, seconds: float) -> None:

@@ -24,6 +24,8 @@ from .streams import AnswerStream, LegacyStream, ListenStream
 
 CLOSE_TIMEOUT = 1.0  # s, the DELETE that ends a session
 NOTIFY_TIMEOUT = 5.0  # s, a notification that must arrive before the next message
+MAX_ASKED = 10  # questions of one request that wait for an answer; what exceeds it is taken for the latest call's
+MAX_ASKED_ID = 200  # characters
 SHORT_LISTENS = 3  # streams in a row that end at once, then the server is not listened to any more
 
 
@@ -56,7 +58,9 @@ class GuardTransport(httpx.AsyncBaseTransport):
         self.flights: dict[jsonrpc.Id, Flight] = {}
         self.aborted: set[str] = set()
         self.resumable: dict[str, jsonrpc.Id] = {}
-        self.asked: dict[str, jsonrpc.Id] = {}
+        self.asked: dict[
+            str, jsonrpc.Id
+        ] = {}  # question of the server -> request on whose stream it came
         self._inner = inner
         self._legacy = LegacyStream(self, on_lost) if legacy else None
         self._behind: set[asyncio.Task] = set()
@@ -78,6 +82,16 @@ class GuardTransport(httpx.AsyncBaseTransport):
         self.faults[request_id] = error
         self.flights.pop(request_id, None)
         return jsonrpc.error(request_id, str(error))
+
+    def note_question(self, asked_id: Any, request_id: jsonrpc.Id) -> None:
+        asked = str(asked_id)
+        waiting = list(self.asked.values()).count(request_id)
+        if len(asked) <= MAX_ASKED_ID and waiting < MAX_ASKED:
+            self.asked[asked] = request_id
+
+    def forget_questions(self, request_id: jsonrpc.Id) -> None:
+        """Drop what the server has asked for a request that has ended."""
+        self.asked = {asked: by for asked, by in self.asked.items() if by != request_id}
 
     # ------------------------------------------------------------ httpx
 

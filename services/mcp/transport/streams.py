@@ -106,8 +106,8 @@ class AnswerStream(httpx.AsyncByteStream):
             if is_log or not passes:
                 event.data = b""  # its id stays: the stream is resumed from there
                 return event.encode(), False
-            if "id" in message:
-                self._guard.asked[str(message["id"])] = self._id
+            if message["method"] == "elicitation/create":
+                self._guard.note_question(message.get("id"), self._id)
             event.data = jsonrpc.dump(message)
             return event.encode(), False
         answer = jsonrpc.normal_answer(message, self._id)

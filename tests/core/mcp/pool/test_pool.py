@@ -17,6 +17,7 @@ from services.errors import (
 from services.mcp.discovery import health
 from services.mcp.discovery.discovery import discover
 from services.mcp.pool.pool import Pool
+from services.mcp.session import connect
 from services.mcp.session.call_options import CallOptions
 from services.mcp.session.logs import BLOT
 from services.specs import ServerSpec
@@ -235,6 +236,23 @@ async def test_log_messages_do_not_repeat_what_the_server_was_sent(logging_fake,
     await call(pool, logging_fake, "leaks", {}, on_log=seen.append)
     data = {"Authorization": f"Bearer {BLOT}", "headers": [BLOT, 1], "tries": 1}
     assert seen == [{"level": "debug", "data": data}]
+
+
+@pytest.mark.parametrize("method", ["ping", "elicitation/create"])
+async def test_what_a_server_asks_is_not_kept_beyond_the_call(method):
+    async def asks(call):
+        for number in range(20):
+            asked = {"jsonrpc": "2.0", "id": f"{number}" + "x" * 50_000 * (number % 2)}
+            await call.send({**asked, "method": method, "params": {}})
+        return text("done")
+
+    async with FakeMcp(stream=True, tools={"asks": (asks, OBJECT)}) as fake:
+        session = await connect.open_session(
+            spec_of(fake), POLICY, first=("legacy", "streamable_http")
+        )
+        done = await session.request("tools/call", {"name": "asks", "arguments": {}}, timeout=60)
+        assert done["content"][0]["text"] == "done" and not session._guard.asked
+        session.close()
 
 
 async def test_no_library_logs_what_a_server_says(legacy_fake, pool, caplog):
