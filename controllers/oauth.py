@@ -43,7 +43,7 @@ class OAuthController(http.Controller):
             return _leads_to(_page_of(server._sign_in().id))
         if url:
             return _leads_to(url)
-        if not server.sudo(False).has_access("write"):
+        if url is None and not server.sudo(False).has_access("write"):
             return self._refused(404)  # nobody asked this person to sign in
         sign_in = server._sign_in(make=True)
         if not (spec := self._spec(server, sign_in)):

@@ -10,7 +10,7 @@ from ..models.mcp.mcp_check import MAX_CHECKS
 from ..runtime import process
 from ..runtime.web import slots
 from ..services.errors import SignInRequired
-from ..services.oauth import flow
+from ..services.oauth import flow, registration
 from ..services.specs import CallResult
 from ..services.testing.fake_oauth import FakeOAuth
 from .common import TAIPEI, TurnByHandCase, served_mcp
@@ -291,6 +291,12 @@ class TestSignIn(SignInCase):
             self._wanted(self.member)
         (client,) = {self._client_of(self._wanted(self.member).url) for _ in range(2)}
         self.assertEqual(client, "client1")
+
+    def test_a_link_of_a_client_that_may_be_forgotten_is_made_anew(self):
+        with patch.object(registration, "UNUSED", -1):
+            self._asked()
+        self.assertEqual(self._client_of(self._start()), "client2")
+        self.assertEqual(self._client_of(self._start()), "client2")
 
     def _client_of(self, url):
         return parse_qs(urlsplit(url).query)["client_id"][0]

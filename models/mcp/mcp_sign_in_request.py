@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from odoo import api, fields, models
 
-from ...services.oauth import flow
+from ...services.oauth import flow, registration
 from ...tools import vault
 
 KEPT = timedelta(days=8)  # a turn that waits may begin its sign-in again for so long
@@ -67,13 +67,19 @@ class McpSignInRequest(models.Model):
 
     @api.model
     def _begin_again(self, sign_in, user_id):
-        """A fresh link for what this person was asked to sign in to; empty if nothing is known of it."""
+        """A fresh link for what this person was asked to sign in to.
+
+        :return: None if nothing is known of it, empty if its client may be forgotten there: the server is to be asked
+        """
         known = self.search(
             [("sign_in_id", "=", sign_in.id), ("user_id", "=", user_id)], order="id desc", limit=1
         )
         if not known:
+            return None
+        wanted = json.loads(vault.decrypt(known.pending_encrypted))
+        if not registration.is_usable(wanted["client"]):
             return ""
-        state, pending, url = flow.begin(json.loads(vault.decrypt(known.pending_encrypted)))
+        state, pending, url = flow.begin(wanted)
         self._put(sign_in, user_id, state, pending)
         return url
 
