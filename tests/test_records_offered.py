@@ -6,6 +6,7 @@ from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
 from ..models.turn.question import Question
+from ..services.specs import CallResult
 from .records_data import PartnersCase
 
 TAG = "res.partner.category"
@@ -143,10 +144,13 @@ class TestRecordsOffered(PartnersCase):
     def test_names_in_a_refusal_to_open_a_view_taint(self):
         filters = [{"field": "parent_id", "value": "Azurit Interor"}]
         given = {"model": "res.partner", "view": "list", "filters": filters}
-        said = self._refused(self.internal, "open_view", **given)
+        call, _verdict = self._begin(self.internal, "open_view", given)
+        said = self._error(self.store.read_records, self.claims[self.internal], call.id)
         self.assertIn("Azurite Interior", said)
-        row = self.env["woow_paas_platform.tool_call"].search([], order="id desc", limit=1)
-        self.assertEqual(row._taint_of_result(said), "record")
+        result = CallResult(outcome="invalid_args", text=said)
+        self.store.end_call(self.claims[self.internal], call.id, result, [])
+        row = self.env["woow_paas_platform.tool_call"].search([("call_id", "=", call.id)])
+        self.assertEqual(row.taint, "record")
 
     def test_a_call_that_was_cut_is_not_unknown(self):
         call, _verdict = self._begin(self.internal, "search_records", {"model": "res.partner"})
