@@ -1,7 +1,7 @@
 """Stream aggregation: an LLM's answer, put together from its chunks; nothing is believed before it is complete."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..errors import LlmProtocolError, LlmRejected
@@ -52,6 +52,15 @@ class Answer:
     repair: tuple[dict[str, Any], ...] = ()
     _reader: ThinkReader = field(default_factory=ThinkReader)
     _told_thought: int = 0
+
+    def renew(self) -> None:
+        """Forget what has come, before another request is sent for it."""
+        new = self._new()
+        for one in fields(self):
+            setattr(self, one.name, getattr(new, one.name))
+
+    def _new(self) -> "Answer":
+        return Answer()
 
     def add(self, chunk: Any) -> str:
         """Take an AIMessageChunk; the text that may be shown now.

@@ -119,7 +119,7 @@ async def stream(
                 raise
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(stop.wait(), delay)
-            answer.finish_reason = ""
+            answer.renew()
             return await _measured(sending(True), *sent)
         finally:
             traces.note_answer(answer.model, answer.finish_reason, answer.usage)

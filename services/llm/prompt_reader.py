@@ -39,7 +39,7 @@ class PromptReader:
     def __init__(self, names: Collection[str]):
         self.calls: list[AskedCall] = []
         self.unread: list[str] = []
-        self._names = frozenset(names)
+        self.names = frozenset(names)
         self._buffer = ""
         self._is_over = False
         self._mode = self._in_text
@@ -252,10 +252,10 @@ class PromptReader:
         if isinstance(value, dict):
             requested = next((value[key] for key in _CALLS if key in value), None)
             if requested is None:
-                return [call for call in [self._call(value)] if call and call.name in self._names]
+                return [call for call in [self._call(value)] if call and call.name in self.names]
         else:
             requested = value
-            if not any(call and call.name in self._names for call in map(self._call, value)):
+            if not any(call and call.name in self.names for call in map(self._call, value)):
                 return []
         entries = [entry for entry in _as_list(requested) if isinstance(entry, dict)]
         calls = [self._call(entry) or self._nameless(entry) for entry in entries]

@@ -34,6 +34,7 @@ async def reply(
     answer = PROTOCOLS["prompt"].answer(functions, is_last=True)
 
     async def once(llm):
+        answer.renew()
         messages = PROTOCOLS["prompt"].messages(
             request.system_prompt, _visible(request.history, llm), functions
         )

@@ -164,6 +164,9 @@ class PromptAnswer(Answer):
     is_last: bool = False
     raw_text: str = ""
 
+    def _new(self) -> Answer:
+        return PromptAnswer(reader=PromptReader(self.reader.names), is_last=self.is_last)
+
     def _shown(self, content: str) -> str:
         self.raw_text += content
         return self.reader.feed(content)

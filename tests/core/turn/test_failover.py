@@ -142,6 +142,16 @@ async def test_an_answer_without_a_turn_falls_back_too():
     assert spent == [{}, {}, {"input_tokens": 10, "output_tokens": 5}]
 
 
+async def test_the_fallback_begins_the_answer_anew():
+    broken = Reply("<th", cut=True)
+    async with ScriptedLlm(broken) as down, ScriptedLlm(Reply("<think>Hm.</think>Yes.")) as up:
+        connections, request = Connections(), with_fallback(down, up)
+        account = MemoryLedger().account()
+        answer = await reply.reply(request, [], 30.0, connections, [], account)
+        await connections.close()
+    assert (answer.thinking, answer.text) == ("Hm.", "Yes.")
+
+
 def test_without_another_one_there_is_none():
     spec = request_of(type("Llm", (), {"base_url": NOWHERE}), limits=Limits()).llm
     assert next_spec(spec, client.LlmUnavailable(), client.Answer()) is None

@@ -149,6 +149,15 @@ async def test_after_the_last_round_it_sums_up_and_calls_nothing(fake):
     assert "fake__echo" not in str(server.requests[1]["messages"][:2])
 
 
+async def test_an_empty_answer_leaves_nothing_to_the_second_one(fake):
+    asked = asking(("fake__count", {}))
+    asked.piece = 3
+    async with ScriptedLlm(Reply("", finish="stop"), asked, Reply("It is 1.")) as server:
+        done = await turn(server, fake, tool_protocol="prompt")
+    assert [r.outcome for r in done.journal.results] == ["ok"]
+    assert done.result.text == done.journal.text == "It is 1."
+
+
 # ------------------------------------------------------------ auto
 
 

@@ -40,6 +40,13 @@ async def test_a_second_try_is_a_request_and_a_refused_one_costs_nothing():
     assert refused == {} and answered["output_tokens"] > 0
 
 
+async def test_what_an_empty_answer_took_is_counted_once():
+    async with ScriptedLlm(Reply(), Reply(status=503)) as llm:
+        done = await turn(llm)
+    empty, refused = spent(done)
+    assert empty["output_tokens"] == 5 and refused == {}
+
+
 async def test_nobody_knows_what_a_request_took_that_was_never_answered():
     async with ScriptedLlm(Reply("late", wait=30)) as llm:
         done = await turn(llm, first_token_timeout=0.2)
