@@ -868,7 +868,7 @@ class ToolCall(models.Model):
         words = [call.llm_text or "" for call in sources]
         said = self.turn_id._said()
         found = taint.values_from(self.arguments or {}, words)
-        own = [value for value in found if not taint.is_said({"value": value}, said, {})]
+        own = [value for value in found if not taint.is_said({"": value}, said, {})]
         return [text.one_line(value, VALUE_CHARS) for value in own[:MAX_VALUES]]
 
     # ------------------------------------------------------------ calls on Odoo's own records

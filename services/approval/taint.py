@@ -4,6 +4,7 @@ Foreign words are text that neither the person nor the operator wrote. A model t
 after them a person decides about every call that could do harm.
 """
 
+import itertools
 import json
 import re
 import unicodedata
@@ -44,7 +45,7 @@ Need = Literal["nothing", "way_out", "effect", "memory"]
 MAX_LEAVES = 1_000  # values of one call that are looked at
 MAX_CHARS = 100_000  # characters of what was said, and of one call
 SENTENCE = 6  # words of one value
-SMALL = 100  # a smaller number carries little: a page, a limit
+SMALL = 100  # a smaller whole number carries little: a page, a limit
 _DECODER = json.JSONDecoder(object_pairs_hook=list)
 _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 _WORDS = re.compile(r"\w+")
@@ -211,14 +212,15 @@ def is_said(
     """True if every value of the call was said by the person or the operator, or listed by the server that is called,
     so that the call carries nothing else.
 
-    Names of properties and values of enumerations in the schema count as said, and so do truth values and numbers
-    below 100.
+    Names of properties and values of enumerations in the schema count as said, and so do truth values and whole
+    numbers below 100.
 
-    >>> is_said({"query": "Weather TAIPEI", "limit": 5}, ["What is the weather in Taipei?"], {})
+    >>> schema = {"properties": {"city": {}, "days": {}}}
+    >>> is_said({"city": "TAIPEI", "days": 5}, ["What is the weather in Taipei?"], schema)
     True
-    >>> is_said({"query": "weather taipei s3cret"}, ["What is the weather in Taipei?"], {})
+    >>> is_said({"city": "taipei s3cret"}, ["What is the weather in Taipei?"], schema)
     False
-    >>> is_said({"city": "台北"}, ["台北天氣如何？"], {})
+    >>> is_said({"city": "台北"}, ["台北天氣如何？"], schema)
     True
 
     :param said: messages of the person and instructions of the operator
@@ -228,7 +230,7 @@ def is_said(
     text = _plain("\n".join(said))[:MAX_CHARS]
     known = set(_WORDS.findall(text)) | set(_WORDS.findall(" ".join(_schema_words(schema))))
     room, size = MAX_LEAVES, MAX_CHARS
-    for leaf in _leaves(arguments):
+    for leaf in itertools.chain(arguments, _leaves(arguments)):
         room -= 1
         if isinstance(leaf, str):
             size -= len(leaf)
@@ -265,7 +267,7 @@ def _plain(text: str) -> str:
 def _is_leaf_said(leaf: Any, known: set[str], text: str) -> bool:
     if leaf is None or isinstance(leaf, bool):
         return True
-    if isinstance(leaf, int | float) and abs(leaf) < SMALL:
+    if isinstance(leaf, int | float) and abs(leaf) < SMALL and leaf == int(leaf):
         return True
     # Chinese has no blanks between words: a part of what was said will do, which in other scripts a word must be.
     return all(
@@ -275,7 +277,7 @@ def _is_leaf_said(leaf: Any, known: set[str], text: str) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Values and names of properties, without recursion: arguments may be nested deep."""
+    """Values and names of inner properties, without recursion: arguments may be nested deep."""
     open_values = [value]
     while open_values:
         one = open_values.pop()

@@ -9,7 +9,7 @@ from services.approval import hints, taint
 
 SCHEMA = {
     "properties": {
-        "query": {},
+        **{name: {} for name in ("query", "limit", "exact", "after", "year")},
         "sort": {"enum": ["newest", "oldest"]},
         "filter": {"properties": {"lang": {}}},
     }
@@ -79,6 +79,10 @@ def test_sentences_of_a_closed_world_are_foreign_words(text, is_foreign):
         ({"sort": "newest", "filter": {"lang": "en"}}, False),
         ({"sort": "newest", "filter": {"lang": "weather"}}, True),
         ({"filter": {"s3cret": True}}, False),
+        ({"": "weather", "s3cret": True}, False),
+        ({"": "weather"}, True),
+        ({"query": "weather", "limit": 20.0}, True),
+        ({"query": "weather", "limit": 41.1111111}, False),
         ({"query": ["weather", ["Taipei", {"lang": "the 2026"}]]}, True),
         ({"query": ["weather"] * 1_001}, False),
         ({"query": "weather " * 20_000}, False),
