@@ -1,10 +1,11 @@
 """The last step of an answer: values that come from no tool and no message are asked for again, then marked."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import events, large, text
-from ...errors import LlmError
+from ...errors import BudgetExhausted, LlmError
 from ...grounding import check
 from ...grounding.values import Value
 from ...llm.answer import Answer
@@ -33,7 +34,7 @@ class Checking(Asking):
         values = await self._unsupported(answer)
         if values and self.tools.functions and not self._is_last_word():
             again = await self._ask_again(answer, values)
-            if again.stopped or again.calls:
+            if again.calls:
                 return again
             if again is not answer:
                 answer, values = again, await self._unsupported(again)
@@ -78,13 +79,15 @@ class Checking(Asking):
             {"role": "assistant", "content": answer.text},
             {"role": "user", "content": ASK_AGAIN.format(values=told, question=self._question())},
         )
-        self._count(answer.usage)
         self._withdraw()
-        try:
-            return await self._say(await self._protocol(), more, is_last=True)
-        except LlmError:
+        with contextlib.suppress(LlmError, BudgetExhausted):
+            again = await self._say(await self._protocol(), more, is_last=True)
+            if not again.stopped:
+                self._count(answer.usage)
+                return again
+        if self.answer is not answer:
             self._count(self.answer.usage)
-            return answer
+        return answer
 
     def _question(self) -> str:
         messages = (*self.history, *self.progress.messages)

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 from turns import Turn, request_of
 
+from services.errors import BudgetExhausted
 from services.specs import Limits
 from services.testing.fake_mcp import FakeMcp
 from services.testing.fake_tools import text
+from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
 SIGN = "not from a tool"
@@ -119,6 +121,33 @@ async def test_a_provider_that_fails_when_asked_again_costs_the_answer_nothing(f
         done = await checked(llm, fake)
     assert done.result.state == "done"
     assert done.result.text == shown(done.journal) == "It is 18:27 *(not from a tool)*."
+    assert done.progress.usage == {"input_tokens": 10, "output_tokens": 5}
+
+
+async def test_a_budget_that_ends_before_it_is_asked_again_costs_the_answer_nothing(fake):
+    class Poor(MemoryJournal):
+        async def reserve(self, request):
+            if self.reserved:
+                raise BudgetExhausted
+            return await super().reserve(request)
+
+    async with ScriptedLlm(Reply("It is 18:27.")) as llm:
+        request = replace(request_of(llm, fake), unsupported_sign=SIGN)
+        done = await Turn(request, journal=Poor()).run()
+    said = "It is 18:27 *(not from a tool)*."
+    assert done.result.text == shown(done.journal) == done.progress.messages[-1]["content"] == said
+    assert len(llm.requests) == 1
+
+
+async def test_a_stop_while_it_is_asked_again_costs_the_answer_nothing(fake):
+    def stopping(_body):
+        turn.stop.set()
+        return Reply("late", wait=30)
+
+    async with ScriptedLlm(Reply("It is 18:27."), stopping) as llm:
+        turn = Turn(replace(request_of(llm, fake), unsupported_sign=SIGN))
+        await turn.run()
+    assert turn.result.text == shown(turn.journal) == "It is 18:27 *(not from a tool)*."
 
 
 @pytest.mark.parametrize("pictures", [({"mimetype": "image/png", "data": "aGk="},), ()])
