@@ -53,7 +53,8 @@ _NO_KEY = re.compile(
     re.IGNORECASE,
 )
 _BUSY = re.compile(r"rate.?limit|overloaded|too many requests|capacity", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient_quota|quota|billing|credit balance", re.IGNORECASE)
+# Not "quota" alone: limits per minute are told with it, too.
+_QUOTA = re.compile(r"insufficient_quota|insufficient.balance|credit balance", re.IGNORECASE)
 
 
 NOT_LISTENING = _lt("Nothing answers at the address of the language model. Try again in a moment.")
@@ -141,13 +142,9 @@ def of_status(status: int, message: str, headers, detail: str) -> LlmError:
     """
     if status in (401, 403):
         return LlmAuthFailed(detail=detail)
+    if status == 402 or (status in (400, 429) and _QUOTA.search(message[:MAX_MESSAGE])):
+        return LlmRateLimited(LLM_QUOTA_USED_UP, detail=detail, retry_after=float("inf"))
     if status == 429:
-        if _QUOTA.search(message[:MAX_MESSAGE]):
-            return LlmRateLimited(
-                LLM_QUOTA_USED_UP,
-                detail=detail,
-                retry_after=float("inf"),
-            )
         return LlmRateLimited(detail=detail, retry_after=retry_after(headers.get("retry-after")))
     if status == 413:
         return LlmContextTooLong(detail=detail)

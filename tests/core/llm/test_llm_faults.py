@@ -40,7 +40,10 @@ def no_waiting(monkeypatch):
         (500, "boom", "llm_unavailable", 2),
         (503, "loading model", "llm_unavailable", 2),
         (429, "slow down", "llm_rate_limited", 2),
+        (429, "rate limit, see https://aka.ms/oai/quotaincrease", "llm_rate_limited", 2),
         (429, "insufficient_quota", "llm_rate_limited", 1),
+        (402, "Insufficient Balance", "llm_rate_limited", 1),
+        (400, "Your credit balance is too low", "llm_rate_limited", 1),
     ],
 )
 async def test_refusals(status, said, code, requests):

@@ -35,6 +35,7 @@ def with_fallback(first, second, fake=None, **options):
     [
         Reply(status=503),
         Reply(status=401),
+        Reply(status=402),
         Reply(status=429, headers={"retry-after": "77"}),
         Reply(status=404, error="The model `x` does not exist"),
         Reply(cut=True),
