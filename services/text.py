@@ -81,6 +81,17 @@ def storable(value: Any, depth: int = MAX_DEPTH) -> Any:
     return value
 
 
+def paired(text: str) -> str:
+    """Text with the halves of a character (surrogates) put together, and without those that stand alone.
+
+    >>> paired("Hi \\ud83d\\ude00\\ud83d!")
+    'Hi 😀!'
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+
+
 def cap(text: str, limit: int, handle: str = "") -> str:
     """At most `limit` characters: head, a note about what is missing, tail.
 

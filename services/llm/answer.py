@@ -1,9 +1,11 @@
 """Stream aggregation: an LLM's answer, put together from its chunks; nothing is believed before it is complete."""
 
 import json
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from .. import text
 from ..errors import LlmProtocolError, LlmRejected
 from ..sentence import _lt
 from .dialect import EXTRAS
@@ -52,6 +54,7 @@ class Answer:
     repair: tuple[dict[str, Any], ...] = ()
     _reader: ThinkReader = field(default_factory=ThinkReader)
     _told_thought: int = 0
+    _half: str = ""  # of a character, see `text.paired`
 
     def renew(self) -> None:
         """Forget what has come, before another request is sent for it."""
@@ -67,7 +70,7 @@ class Answer:
 
         :param chunk: LangChain's ``AIMessageChunk``
         """
-        thought, content = self._reader.feed(flatten(chunk.content))
+        thought, content = self._reader.feed(self._whole(flatten(chunk.content)))
         self._think(chunk.additional_kwargs.get(KEY, "") + thought)
         extras = chunk.additional_kwargs.get(EXTRAS, {})
         for part in chunk.tool_call_chunks:
@@ -83,8 +86,17 @@ class Answer:
             self.usage = _usage(chunk.usage_metadata)
         return delta
 
+    def _whole(self, content: str) -> str:
+        """The piece without the half of a character at its end, which the next piece may complete."""
+        content = self._half + content
+        end = len(content) - ("\ud800" <= content[-1:] <= "\udbff")
+        self._half = content[end:]
+        return text.paired(content[:end])
+
     def close(self) -> str:
         """Nothing more comes; the text that may be shown only now."""
+        for call in self.calls:
+            call.arguments = text.paired(call.arguments)
         thought, content = self._reader.close()
         self._think(thought)
         delta = self._shown(content)
@@ -92,7 +104,7 @@ class Answer:
         return delta
 
     def _think(self, thought: str) -> None:
-        self.thinking += thought[: MAX_KEPT - len(self.thinking)]
+        self.thinking += text.paired(thought)[: MAX_KEPT - len(self.thinking)]
 
     def take_thought(self) -> str:
         """Thinking since the last time."""
@@ -138,7 +150,12 @@ class Answer:
         if not call.arguments.strip():
             return {}, ""
         try:
-            arguments = json.loads(call.arguments, parse_constant=_refuse)
+            arguments = json.loads(call.arguments, parse_constant=_refuse, parse_float=_finite)
+            if (
+                r"\u" in call.arguments
+            ):  # an escape may be half of a character, which cannot be sent
+                written = json.dumps(arguments, ensure_ascii=False)
+                arguments = json.loads(text.paired(written))
         except (ValueError, RecursionError):
             return None, NOT_JSON
         return (arguments, "") if isinstance(arguments, dict) else (None, NOT_JSON)
@@ -175,3 +192,10 @@ def flatten(content: Any) -> str:
 
 def _refuse(constant: str):
     raise ValueError(constant)
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError(written)
+    return number

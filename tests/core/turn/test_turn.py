@@ -170,6 +170,19 @@ async def test_cut_call_is_not_run_although_its_arguments_parse(fake):
     assert done.journal.results[0].outcome == "invalid_args" and not fake.calls
 
 
+async def test_halves_of_characters_are_put_together_or_left_out(fake):
+    halves = Reply(
+        calls=[("fake__echo", {"message": "a\ud83d"}), ("fake__add", '{"a": 1e999, "b": 1}')],
+        raw=(chunk({"content": "Hi \ud83d"}), chunk({"content": "\ude00 \ude00"})),
+    )
+    async with ScriptedLlm(halves, Reply("Done.")) as server:
+        done = await turn(server, fake)
+    assert done.result.state == "done" and done.journal.text == "Hi 😀 Done."
+    assert done.journal.results[0].text == "a"
+    assert [r.outcome for r in done.journal.results] == ["ok", "invalid_args"]
+    assert "Hi 😀" in str(server.requests[1]["messages"])
+
+
 async def test_picture_becomes_an_attachment(fake):
     async with ScriptedLlm(Reply(calls=[("fake__picture", {})]), Reply("Nice.")) as llm:
         done = await turn(llm, fake)
