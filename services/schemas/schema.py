@@ -322,10 +322,14 @@ def _as_object(cleaned: dict[str, Any]) -> dict[str, Any]:
         raise UnusableSchema(detail=f"the arguments are of type {kinds}")
     for key in ("enum", "const", "default"):
         cleaned.pop(key, None)
-    properties = dict(cleaned.get("properties", {}))
+    found: dict[str, list] = {}
     for branch in branches:
         for name, value in branch.get("properties", {}).items():
-            properties.setdefault(name, value)
+            if value not in found.setdefault(name, []):
+                found[name].append(value)
+    properties = dict(cleaned.get("properties", {}))
+    for name, values in found.items():
+        properties.setdefault(name, values[0] if len(values) == 1 else {"anyOf": values})
     required = list(cleaned.get("required", []))
     for name in branches[0].get("required", []) if branches else []:
         if name not in required and all(name in branch.get("required", []) for branch in branches):

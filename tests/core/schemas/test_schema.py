@@ -161,7 +161,10 @@ def test_top_level_union_becomes_one_object():
     cleaned = clean(schema)
     assert set(cleaned) == {"type", "properties", "required"}
     assert set(cleaned["properties"]) == {"id", "kind", "name"}
+    assert cleaned["properties"]["kind"] == {"anyOf": [{"const": "a"}, {"const": "b"}]}
     assert cleaned["required"] == ["kind"]
+    cleaned = clean({**schema, "properties": {"kind": {"type": "string"}}})
+    assert cleaned["properties"]["kind"] == {"type": "string"}
 
 
 def test_all_of_is_folded():
