@@ -1,7 +1,7 @@
 """Assistants, providers and servers of one company: who works for another one sees and uses nothing of them."""
 
 from odoo import Command
-from odoo.exceptions import UserError, ValidationError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import CheckViolation
@@ -95,15 +95,23 @@ class TestCompanies(AiHttpCase):
         report = self.env["woow_paas_platform.tool_call_report"].browse(call.id)
         call.outcome = "ok"
         self.env.flush_all()
-        for record in (turn, call, report):
+        run = self.env["woow_paas_platform.ai_run"].create(
+            {"user_id": turn.user_id.id, "event": "test", "assistant_id": self.assistant.id}
+        )
+        for record in (turn, call, report, run):
             with self.subTest(record=record):
                 found = [("id", "=", record.id)]
                 self.assertTrue(record.with_user(self.inside[-1]).search_count(found))
                 self.assertFalse(record.with_user(self.outside[-1]).search_count(found))
+        others = run.with_user(self.outside[-1])
+        for act in (others.action_stop, others.action_retry):
+            with self.assertRaises(AccessError):
+                act()
         turn.user_id.write(
             {"company_ids": [Command.set(self.other.ids)], "company_id": self.other.id}
         )
-        self.assertTrue(turn.with_user(turn.user_id).has_access("read"), "one's own stays")
+        for record in (turn, run):
+            self.assertTrue(record.with_user(turn.user_id).has_access("read"), "one's own stays")
 
     # ------------------------------------------------------------ what may refer to what
 
