@@ -10,7 +10,8 @@ from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import at_most
 from ..services.llm import reply
 from ..services.specs import Limits, Payer, TurnRequest
-from ..tools import db
+from ..tools import db, sentences
+from ..tools.refusals import Unavailable
 from .chat import ROUTE, assistant_or_404, message_text, visible_service
 from .dispatcher import body
 from .execute import MAX_CALLS
@@ -35,7 +36,8 @@ class AiReplyController(http.Controller):
         process.runner()  # where no model can be asked, nothing is read
         tools = request.env["woow_paas_platform.mcp_tool"]
         service = visible_service(values["cloud_service_id"])
-        assistant._check_answers_about(service)
+        if refusal := assistant._refusal_to(request.env.user, service):
+            raise Unavailable(sentences.translated(request.env, refusal))
         # sudo: ai.assistant - budgets of the caller, read to decide
         assistant.sudo()._left_of_budget(request.env.user, service, request.env.company.id)
         if values["includeMCPTools"]:

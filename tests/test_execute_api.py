@@ -374,6 +374,14 @@ class TestExecuteApi(AiHttpCase):
             self._reply(aiMessage="Hi", includeMCPTools=True)
             self.assertNotIn("weather__forecast", str(llm.requests[-1]))
 
+    def test_an_assistant_that_is_switched_off_does_not_reply(self):
+        with served_llm(Reply("Hello.")) as llm:
+            self._model(llm)
+            self.assistant.active = False
+            self.env.flush_all()
+            refused = self._code(self._reply(aiMessage="Hi"))
+            self.assertEqual((refused, llm.requests), ((403, "assistant_unavailable"), []))
+
     def test_a_reply_tells_administrators_that_the_model_is_down(self):
         with served_llm(Reply(status=503)) as llm:
             self._model(llm)
