@@ -1,14 +1,28 @@
 -- a copy of the database keeps no credential and calls nobody
-UPDATE ai_config
-   SET api_key_encrypted = NULL, active = FALSE, state = 'draft', state_message = NULL, state_detail = NULL;
+UPDATE ai_config SET api_key_encrypted = NULL, active = FALSE;
 UPDATE woow_paas_platform_mcp_server
    SET api_key_encrypted = NULL, headers_json_encrypted = NULL, header_names = NULL,
        oauth_client_secret_encrypted = NULL, template_values_encrypted = NULL, active = FALSE,
        state = 'disabled', state_message = NULL;
 DELETE FROM woow_paas_platform_server_credential;
-DELETE FROM woow_paas_platform_oauth_client;
 UPDATE woow_paas_platform_toolbox SET credential_encrypted = NULL, active = FALSE;
-UPDATE woow_paas_platform_webhook SET secret_encrypted = NULL, old_secret_encrypted = NULL, active = FALSE;
+
+-- a backup of an older version has no states of providers, no MCP clients or no webhooks
+DO $$ BEGIN
+    IF EXISTS (
+        SELECT FROM information_schema.columns
+         WHERE table_schema = current_schema AND table_name = 'ai_config' AND column_name = 'state_detail'
+    ) THEN
+        UPDATE ai_config SET state = 'draft', state_message = NULL, state_detail = NULL;
+    END IF;
+    IF to_regclass('woow_paas_platform_oauth_client') IS NOT NULL THEN
+        DELETE FROM woow_paas_platform_oauth_client;
+    END IF;
+    IF to_regclass('woow_paas_platform_webhook') IS NOT NULL THEN
+        UPDATE woow_paas_platform_webhook
+           SET secret_encrypted = NULL, old_secret_encrypted = NULL, active = FALSE;
+    END IF;
+END $$;
 
 -- The rest is for copies that keep their credentials, too (tools/copies.py).
 -- A token that two databases renew is lost to both, and what is under way goes on

@@ -120,6 +120,25 @@ class TestNeutralize(TurnByHandCase):
                 )
                 self.assertEqual(last.payload, turn._final_event())
 
+    def test_a_backup_of_an_older_version_is_neutralized(self):
+        self.server.api_key = "s3cret"
+        self.env.flush_all()
+        with self.env.cr.savepoint() as savepoint:
+            for table in ("oauth_client", "webhook"):  # of a later version than 1.1.0
+                self.env.cr.execute(
+                    f"ALTER TABLE woow_paas_platform_{table} RENAME TO later_{table}"
+                )
+            for column in ("state", "state_message", "state_detail"):  # than 1.0.0
+                self.env.cr.execute(f"ALTER TABLE ai_config RENAME {column} TO later_{column}")
+            with file_open("woow_paas_platform/data/neutralize.sql") as file:
+                self.env.cr.execute(file.read())
+            self.env.cr.execute(
+                "SELECT 1 FROM woow_paas_platform_mcp_server WHERE api_key_encrypted IS NOT NULL"
+                " UNION SELECT 2 FROM ai_config WHERE active OR api_key_encrypted IS NOT NULL"
+            )
+            self.assertFalse(self.env.cr.fetchall())
+            savepoint.rollback()
+
     def test_no_secret_is_left_in_any_column(self):
         self.server.write({"api_key": "s3cret", "headers_json": '{"X-A": "s3cret"}'})
         neutralize(self.env)
