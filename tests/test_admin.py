@@ -1,4 +1,5 @@
 import asyncio
+import json
 from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
@@ -174,6 +175,25 @@ class TestAdmin(AiCase):
         self.assertEqual(limits.get(self.env, "max_tools_per_server"), 3)
         self.server._apply_discovery(discovery("a", "b", "c", "d", "e"))
         self.assertIn("3 tools", self.server.state_message)
+
+    def test_only_a_setting_that_has_changed_is_in_the_audit_log(self):
+        def told():
+            known = Log.search([])
+            settings.execute()
+            self.env.flush_all()
+            changed = (Log.search([]) - known).filtered(lambda one: one.act == "setting_changed")
+            return [json.loads(one.codes) for one in changed]
+
+        Log, key = self.env["woow_paas_platform.audit_entry"], f"{limits.PREFIX}mail_after_minutes"
+        settings = self.env["res.config.settings"].create({"woow_mail_after_minutes": 15})
+        told()
+        self.assertEqual(told(), [])
+        settings.woow_mail_after_minutes = 0
+        self.assertEqual(told(), [{"key": key, "value": ["15", "0"]}])
+        self.assertEqual(told(), [])
+        self.assertEqual(limits.get(self.env, "mail_after_minutes"), 0)
+        settings.woow_mail_after_minutes = 5
+        self.assertEqual(told(), [{"key": key, "value": ["0", "5"]}])
 
     def test_a_limit_that_makes_no_sense_is_refused_or_ignored(self):
         with self.assertRaises(ValidationError):

@@ -208,6 +208,7 @@ ORM = {
     "get_values",
     "set_values",
     "message_post",
+    "set_param",
     "message_subscribe",
     "web_search_read",
     "web_read_group",

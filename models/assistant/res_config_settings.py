@@ -221,10 +221,9 @@ class ResConfigSettings(models.TransientModel):
                 raise ValidationError(self.env._("The number of rounds must be between 1 and 50."))
 
     def set_values(self):
-        """Odoo removes a parameter that is 0, and so would bring back its default."""
         result = super().set_values()
-        for name in limits.MAY_BE_ZERO:
-            if not self[f"woow_{name}"]:
+        for name in limits.MAY_BE_ZERO:  # Odoo keeps no 0 where there is no parameter yet
+            if not self[f"woow_{name}"] and limits.get(self.env, name):
                 # sudo: ir.config_parameter - `execute` lets only administrators of Odoo come here
                 self.env["ir.config_parameter"].sudo().set_param(limits.PREFIX + name, "0")
         self.env["woow_paas_platform.mcp_server"]._switch_mcp(self.woow_mcp_enabled)
@@ -232,6 +231,7 @@ class ResConfigSettings(models.TransientModel):
 
 
 SWITCHES = ("True", "False", mcp_switch.OFF)
+ZEROS = {limits.PREFIX + name for name in limits.MAY_BE_ZERO}
 
 
 class IrConfigParameter(models.Model):
@@ -245,6 +245,13 @@ class IrConfigParameter(models.Model):
             copies.end_what_is_under_way(self.env.cr)
             self.env.invalidate_all()
         return result
+
+    @api.model
+    def set_param(self, key, value):
+        """The settings remove a parameter that is 0, which would bring back its default."""
+        if value is False and key in ZEROS:
+            value = "0"
+        return super().set_param(key, value)
 
     @api.model_create_multi
     def create(self, vals_list):
