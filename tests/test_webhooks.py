@@ -11,6 +11,7 @@ from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import Form, new_test_user, tagged
 from odoo.tools import mute_logger
 
+from ..models.automation import ai_run as run_module
 from ..models.automation import webhook as webhook_module
 from ..models.automation import webhook_delivery as delivery_module
 from ..models.automation.webhook import MAX_WEBHOOKS
@@ -19,7 +20,7 @@ from ..runtime.servers import webhooks
 from ..runtime.servers.webhooks import Outbox
 from ..services.net.webhooks import Answer
 from .test_neutralize import neutralize
-from .test_runs import RunCase
+from .test_runs import RUN, RunCase
 
 WEBHOOK = "woow_paas_platform.webhook"
 DELIVERY = "woow_paas_platform.webhook_delivery"
@@ -107,6 +108,24 @@ class TestWebhooks(RunCase):
             told,
             [("run.refused", refused.id, "refused"), ("run.ended", stopped.id, "stopped")],
         )
+
+    def test_old_runs_and_deliveries_go_in_batches(self):
+        run = self._press()
+        self._start()
+        self._end(run, "failed")
+        Delivery, Run = self.env[DELIVERY], self.env[RUN]
+        Delivery.search([]).write({"state": "delivered"})
+        self.env.flush_all()
+        for model, module, sweep in (
+            (Delivery, delivery_module, Delivery._gc_deliveries),
+            (Run, run_module, Run._gc_runs),
+        ):
+            with self.subTest(model=model._name):
+                self.env.cr.execute(f"UPDATE {model._table} SET create_date = '2020-01-01'")
+                self.env.invalidate_all()
+                with patch.object(module, "GC_BATCH", 1):
+                    self.assertEqual(sweep(), (1, True), "Odoo comes back while there may be more")
+                self.assertFalse(sweep()[1])
 
     def test_what_is_rolled_back_is_not_told(self):
         with self.assertRaises(ZeroDivisionError), self.env.cr.savepoint():

@@ -26,6 +26,7 @@ MAX_CHANGED = 50  # records that a run links to
 MAX_DEPTH = 3  # runs of which each was started by what the one before it has changed
 FAILURES_IN_A_ROW = 5  # after which an action is switched off
 START_BATCH = 50  # runs that one look of the cron starts
+GC_BATCH = 1_000  # runs that one sweep deletes
 MAX_TOLD = 20  # people who are told of one question
 MAX_CANDIDATES = 1_000  # that are looked through for somebody who may decide
 MAX_WAITING = 1_000  # runs of others that one list of decisions looks through
@@ -776,7 +777,9 @@ class AiRun(models.Model):
         """Delete runs when the results of their calls go."""
         days = limits.get(self.env, "result_retention_days")
         old = fields.Datetime.subtract(fields.Datetime.now(), days=days)
-        self.search([("create_date", "<", old), ("ended_at", "!=", False)], limit=1000).unlink()
+        gone = self.search([("create_date", "<", old), ("ended_at", "!=", False)], limit=GC_BATCH)
+        gone.unlink()
+        return len(gone), len(gone) == GC_BATCH
 
 
 class AiTurn(models.Model):

@@ -15,6 +15,7 @@ RETRY_AFTER = (5, 60, 600, 3_600, 21_600, 86_400)  # s after each failed try; th
 LEASE = 2 * webhooks.TIMEOUT  # s; a process that says nothing for so long has died
 SOON = 10.0  # s for which the process that delivers waits for the next try
 KEPT_DAYS = 30
+GC_BATCH = 1_000  # rows that one sweep deletes
 MAX_WAITING = 1_000  # messages of one webhook that are not delivered yet; further ones are dropped
 GONE = 410  # status of HTTP by which an address asks to be told nothing more
 
@@ -231,7 +232,9 @@ class WebhookDelivery(models.Model):
     @api.autovacuum
     def _gc_deliveries(self):
         old = fields.Datetime.subtract(fields.Datetime.now(), days=KEPT_DAYS)
-        self.search([("create_date", "<", old), ("state", "!=", "pending")], limit=1000).unlink()
+        gone = self.search([("create_date", "<", old), ("state", "!=", "pending")], limit=GC_BATCH)
+        gone.unlink()
+        return len(gone), len(gone) == GC_BATCH
 
 
 def _wait(moment, now):

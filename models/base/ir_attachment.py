@@ -119,9 +119,11 @@ class IrAttachment(models.Model):
         """Files that were chosen and never sent do not stay."""
         long_ago = fields.Datetime.now() - KEPT_UNSENT
         # sudo: ir.attachment - whoever chose them
-        self.sudo().search(
+        gone = self.sudo().search(
             [("woow_unsent_by_id", "!=", False), ("create_date", "<", long_ago)], limit=MAX_SWEPT
-        ).unlink()
+        )
+        gone.unlink()
+        return len(gone), len(gone) == MAX_SWEPT
 
     def _ai_source(self):
         """Origin of a resource of a server; empty for all other files."""
