@@ -232,6 +232,14 @@ class TestActs(AuditCase):
         [entry] = self._made(access.unlink, "deleted")
         self.assertEqual((entry.model, entry.res_id), (access._name, access.id))
         self.assertEqual(entry.user_id, self.env.user)
+        owner, ada = self.workspace.owner_id, self.internal
+        ada.email = "ada@example.com"
+        (owner | ada).partner_id.parent_id = self.env["res.partner"].create({"name": "Acme"})
+        workspace = self.workspace.with_user(owner)
+        [entry] = self._made(lambda: workspace._add_member(ada.email), "created")
+        access = self.workspace.access_ids.filtered(lambda one: one.user_id == ada)
+        self.assertEqual((entry.model, entry.res_id), (access._name, access.id))
+        self.assertEqual(entry.user_id, owner)
 
 
 @tagged("post_install", "-at_install")

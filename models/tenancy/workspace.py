@@ -126,6 +126,7 @@ class Workspace(models.Model):
                         (workspace_id, user_id, role, create_uid, create_date, write_uid, write_date)
                  VALUES (%(workspace)s, %(person)s, 'user', %(by)s, %(now)s, %(by)s, %(now)s)
             ON CONFLICT DO NOTHING
+              RETURNING id
             """,
             {
                 "workspace": self.id,
@@ -135,6 +136,9 @@ class Workspace(models.Model):
             },
             log_exceptions=False,
         )
+        if added := self.env.cr.fetchone():
+            Access = self.env["woow_paas_platform.workspace_access"]
+            Access.browse(added[0])._record_act("created", of=person)
         self.invalidate_recordset(["access_ids"])
 
     def _remove_member(self, access_id):
