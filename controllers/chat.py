@@ -5,7 +5,6 @@ import psycopg2
 from odoo import http
 from odoo.exceptions import AccessError, ConcurrencyError, UserError
 from odoo.http import request
-from odoo.tools import config
 
 from ..models.conversation.conversation_folder import FOLDER
 from ..models.turn.question import Question
@@ -17,23 +16,17 @@ from ..runtime.web.api_error import ApiError
 from ..runtime.web.slots import SEARCH
 from ..services.render import conversation_file
 from ..tools.refusals import Refusal
-from .dispatcher import body, query_day, query_int, query_text
+from .dispatcher import body, query_day, query_int, query_text, writes_nothing
 
 ROUTE = {"type": "woow_ai", "auth": "woow_ai"}
 
 
-def _writes_nothing(*_args):
-    """True if a replica may answer: none that may lag, as a page asks for what it has just written. Without one, Odoo's
-    tests refuse what a GET would write."""
-    return not config["db_replica_host"]
-
-
 def _exports_no_pdf(*_args):
     """True if the export writes nothing: a report may keep the styles that it makes."""
-    return _writes_nothing() and request.httprequest.args.get("format") != "pdf"
+    return writes_nothing() and request.httprequest.args.get("format") != "pdf"
 
 
-READ = {"methods": ["GET"], "readonly": _writes_nothing, **ROUTE}
+READ = {"methods": ["GET"], "readonly": writes_nothing, **ROUTE}
 SERVICE = "woow_paas_platform.cloud_service"
 PAGE = 30
 MAX_BATCH = 100

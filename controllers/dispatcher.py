@@ -4,6 +4,7 @@ from datetime import date
 
 from odoo.exceptions import AccessError
 from odoo.http import Json2Dispatcher, Response, request
+from odoo.tools import config
 
 from ..models.base.ir_http import LANGUAGE_HEADER, CrossSite
 from ..runtime.web import api_error, client_line
@@ -108,6 +109,12 @@ def rpc_error(error, request_id=None):
     code = jsonrpc.INVALID_REQUEST if error.code < 500 else jsonrpc.INTERNAL_ERROR
     data = {**error.details, "code": error.error_code}
     return jsonrpc.error(request_id, error.description, code, data)
+
+
+def writes_nothing(*_args):
+    """True if a replica may answer: none that may lag, as a page asks for what it has just written. Without one, Odoo's
+    tests refuse what a GET would write."""
+    return not config["db_replica_host"]
 
 
 def body(name):

@@ -7,10 +7,16 @@ from odoo.exceptions import UserError
 from odoo.http import request
 
 from ..tools.refusals import Refusal, TooLate
+from .dispatcher import writes_nothing
 
 # Of every page here: with website installed, a page that is not the website's own breaks its layout.
-PAGE = {"type": "http", "auth": "user", "website": True, "methods": ["GET"], "readonly": True}
-
+PAGE = {
+    "type": "http",
+    "auth": "user",
+    "website": True,
+    "methods": ["GET"],
+    "readonly": writes_nothing,
+}
 FORM = {**PAGE, "methods": ["POST"], "readonly": False}
 RUN = "woow_paas_platform.ai_run"
 

@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 from odoo.http import _generate_routing_rules
 from odoo.tests import tagged
+from odoo.tools import config
 
 from ..runtime.web import slots
 from ..services.testing.fake_tools import text
@@ -12,6 +13,7 @@ from .common import AiHttpCase, served_mcp
 from .recall_data import PLAN, RETRIEVAL, RecallData
 
 ADDON = "woow_paas_platform"
+MODULES = [ADDON, "portal", "web"]  # with those whose controllers ours extend
 CHAT = "/api/ai/conversations/<int:conversation_id>"
 NEW = "/api/ai/assistants/<int:assistant_id>"
 SERVER = "/api/mcp/servers/<int:server_id>"
@@ -206,9 +208,9 @@ ORM = {
     "write",
     "unlink",
     "get_values",
+    "set_param",
     "set_values",
     "message_post",
-    "set_param",
     "message_subscribe",
     "web_search_read",
     "web_read_group",
@@ -321,7 +323,7 @@ class TestEntrances(RecallData, AiHttpCase):
         ours = f"odoo.addons.{ADDON}."
         routes = {
             url
-            for url, endpoint in _generate_routing_rules([ADDON, "portal", "web"], nodb_only=False)
+            for url, endpoint in _generate_routing_rules(MODULES, nodb_only=False)
             if inspect.unwrap(endpoint.func).__module__.startswith(ours)
         }
         self.assertEqual(routes, WAITS | STREAMS | IMMEDIATE)
@@ -334,6 +336,18 @@ class TestEntrances(RecallData, AiHttpCase):
             if url in STREAMS
         }
         self.assertEqual(found, dict.fromkeys(STREAMS, False))
+
+    def test_what_a_person_reads_is_read_from_no_replica(self):
+        with patch.dict(config.options, {"db_replica_host": "replica"}):
+            found = {
+                url
+                for url, endpoint in _generate_routing_rules(MODULES, nodb_only=False)
+                if endpoint.routing["auth"] in ("user", "woow_ai")
+                and inspect.unwrap(endpoint.func).__module__.startswith(f"odoo.addons.{ADDON}.")
+                and (not callable(replica := endpoint.routing.get("readonly")) or replica(None))
+                and replica
+            }
+        self.assertFalse(found)
 
     def test_each_method_of_rpc_says_what_it_asks(self):
         ours, found = f"odoo.addons.{ADDON}.", set()
