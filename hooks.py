@@ -62,7 +62,9 @@ def uninstall_hook(env):
     own = Domain("model_id", "=like", "woow_paas_platform.%")
     env["ir.filters"].search(own | Domain("model_id", "in", ("ai.assistant", "ai.config"))).unlink()
     env["woow_paas_platform.mail_address"].search([]).unlink()  # their aliases
-    env["woow_paas_platform.personal_data"].search([]).unlink()  # their files
+    Data = env["woow_paas_platform.personal_data"]
+    env["mail.message"].search(Data._told_by_mail()).unlink()
+    Data.search([]).unlink()  # their files
     env["ai.assistant"].search([]).unlink()
     # Names that other modules gave to what they add to our models; Odoo would leave them.
     names = Domain("module", "!=", "woow_paas_platform") & Domain.OR(

@@ -158,7 +158,8 @@ class TestErasure(TurnByHandCase):
         env[f"{ADDON}.ai_run"].create(
             {"user_id": member.id, "event": MARK, "mail_from": MARK, "mail": {"question": MARK}}
         )
-        member._woow_ai_mail(MARK, MARK, f"/my/ai/{chat['id']}")
+        for path in (f"/my/ai/{chat['id']}", f"/my/services/{self.service.id}/mcp"):
+            member._woow_ai_mail(MARK, MARK, path)
         env[f"{ADDON}.mcp_tool_review"].create(
             {
                 "tool_name": "forecast",

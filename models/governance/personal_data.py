@@ -43,6 +43,7 @@ BATCH = 50  # rows that one transaction of an erasure deletes
 EMPTIED = 1_000  # rows of which one transaction empties a column
 PAGE = 100  # turns of a conversation that are read at once
 ADMINISTRATOR = "base.group_system"
+PAGES_OF_MAILS = ("/my/ai", "/my/services/", "/odoo/ai", "/odoo/woow_paas_platform.")
 # Columns that an export leaves out: secrets, and what the machinery keeps for itself.
 INTERNAL = [
     "encrypted",
@@ -572,23 +573,21 @@ class PersonalData(models.Model):
     @api.model
     def _erase_mails(self, users):
         """Delete the mails that told these people of their conversations, whose names they hold."""
+        to_them = Domain("partner_ids", "in", users.partner_id.ids)
         # sudo: mail.message - notifications to these people alone
-        told = (
-            self.env["mail.message"]
-            .sudo()
-            .search(
-                [
-                    ("message_type", "=", "user_notification"),
-                    ("author_id", "=", self.env.ref("base.partner_root").id),
-                    ("partner_ids", "in", users.partner_id.ids),
-                    "|",
-                    ("body", "ilike", "/my/ai"),
-                    ("body", "ilike", "/odoo/ai"),
-                ]
-            )
-        )
+        told = self.env["mail.message"].sudo().search(self._told_by_mail() & to_them)
         told.unlink()
         return len(told)
+
+    @api.model
+    def _told_by_mail(self):
+        """Domain of the addon's mails to single people, which are found by the pages that they lead to."""
+        return Domain(
+            [
+                ("message_type", "=", "user_notification"),
+                ("author_id", "=", self.env.ref("base.partner_root").id),
+            ]
+        ) & Domain.OR(Domain("body", "ilike", page) for page in PAGES_OF_MAILS)
 
 
 class ResUsers(models.Model):

@@ -33,6 +33,7 @@ service = env.ref('woow_paas_platform.cloud_service_demo')
 Link = env['woow_paas_platform.service_link']
 Link.create({'cloud_service_id': service.id, 'record': f'res.partner,{partner.id}'})
 user = env.ref('woow_paas_platform.user_user')
+user.with_context(mail_notify_force_send=False)._woow_ai_mail('Budget', 'Look.', '/my/ai/1')
 turn = env['woow_paas_platform.ai_turn'].search([], limit=1)
 env['woow_paas_platform.tool_call'].create({'turn_id': turn.id, 'user_id': user.id,
     'call_id': 'one', 'tool_name': 'x', 'outcome': 'ok', 'duration_ms': 1})
