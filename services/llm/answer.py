@@ -151,9 +151,7 @@ class Answer:
             return {}, ""
         try:
             arguments = json.loads(call.arguments, parse_constant=_refuse, parse_float=_finite)
-            if (
-                r"\u" in call.arguments
-            ):  # an escape may be half of a character, which cannot be sent
+            if r"\u" in call.arguments:  # it may be half of a character, which cannot be sent
                 written = json.dumps(arguments, ensure_ascii=False)
                 arguments = json.loads(text.paired(written))
         except (ValueError, RecursionError):
