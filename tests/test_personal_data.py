@@ -30,6 +30,14 @@ def _is_ours(model, field):
     return model._name.startswith(("ai.", f"{ADDON}.")) or field.name.startswith("woow_")
 
 
+def erase(person):
+    return person.env[DATA]._erase(person)
+
+
+def request(asker, kind, person):
+    return asker.env[DATA].with_user(asker)._request(kind, person)
+
+
 def fill_folder(env, person):
     """:return: a file of the person's new folder"""
     folder = env[f"{ADDON}.conversation_folder"].with_user(person)._make_folder(MARK)
@@ -158,7 +166,8 @@ class TestErasure(TurnByHandCase):
         env[f"{ADDON}.ai_run"].create(
             {"user_id": member.id, "event": MARK, "mail_from": MARK, "mail": {"question": MARK}}
         )
-        for path in (f"/my/ai/{chat['id']}", f"/my/services/{self.service.id}/mcp"):
+        service, budget = f"/my/services/{self.service.id}/mcp", f"/odoo/{ADDON}.budget/1"
+        for path in (f"/my/ai/{chat['id']}", service, budget):
             member._woow_ai_mail(MARK, MARK, path)
         env[f"{ADDON}.mcp_tool_review"].create(
             {
@@ -222,7 +231,7 @@ class TestErasure(TurnByHandCase):
         self.assertEqual({one["fate"] for one in preview}, {"cascade", "anonymise"})
         self.assertEqual(len(self._hits()), len(self._hits()), "a preview changes nothing")
         folded = self.env[f"{ADDON}.tool_call_sum"].search_count([])
-        self.env[DATA]._erase(self.member)
+        erase(self.member)
         self.assertEqual(self._hits(), [])
         self.assertFalse((turn | decided.turn_id).exists() - decided.turn_id)
         self.assertFalse(test.exists())
@@ -232,7 +241,7 @@ class TestErasure(TurnByHandCase):
         self.env["ir.attachment"]._gc_file_store_unsafe()
         self.assertFalse([str(path) for path in files if path.exists()])
         self.assertTrue(self.member.exists(), "the user itself is Odoo's")
-        self.assertEqual(self.env[DATA]._erase(self.member), 0, "a second erasure finds nothing")
+        self.assertEqual(erase(self.member), 0, "a second erasure finds nothing")
         left = {one["fate"] for one in self.env[DATA]._preview(self.member)}
         self.assertLessEqual(left, {KEEP})
 
@@ -262,7 +271,7 @@ class TestErasure(TurnByHandCase):
                         {"type": "decided", "id": "other", "reason": reason},
                     ]
                 )
-                self.env[DATA]._erase(self.member)
+                erase(self.member)
                 self.env.flush_all()
                 self.env.invalidate_all()
                 left = "The user denied this call."
@@ -280,7 +289,7 @@ class TestErasure(TurnByHandCase):
 
     def test_a_rule_about_nobody_else_goes_and_others_lose_the_person(self):
         Rule = self.env[f"{ADDON}.person_rule"]
-        forgets = (self.env[DATA]._erase, lambda person: person.unlink())
+        forgets = (erase, lambda person: person.unlink())
         for number, forget in enumerate(forgets):
             with self.subTest(number=number):
                 person = new_test_user(self.env, f"ai_gone_{number}", groups="base.group_portal")
@@ -299,7 +308,7 @@ class TestErasure(TurnByHandCase):
 
     def test_others_keep_theirs(self):
         theirs = self._ask(self.stranger, f"{MARK} of the stranger").sudo()
-        self.env[DATA]._erase(self.member)
+        erase(self.member)
         self.assertEqual(theirs.exists().prompt, f"{MARK} of the stranger")
 
     def test_who_deletes_the_user_erases(self):
@@ -312,37 +321,33 @@ class TestErasure(TurnByHandCase):
         self.assertEqual(self._hits(), [])
 
     def test_an_answer_is_stopped_first_and_a_lost_process_is_followed_by_another_try(self):
-        request = (
-            self.env[DATA]
-            .with_user(self.env.ref("base.user_admin"))
-            ._request("erasure", self.member)
-        )
+        asked = request(self.env.ref("base.user_admin"), "erasure", self.member)
         self._begin((self.forecast, {}))
         with patch.object(self.env.cr, "commit"):
-            self.assertFalse(request._carry_out())
+            self.assertFalse(asked._carry_out())
             self.assertTrue(self.turn.stop_requested)
-            self.assertEqual(request.state, "queued")
+            self.assertEqual(asked.state, "queued")
             self.turn.write({"state": "stopped", "ended_at": fields.Datetime.now()})
             with (
-                patch.object(type(request), "_erase_mails", side_effect=MemoryError),
+                patch.object(type(asked), "_erase_mails", side_effect=MemoryError),
                 patch.object(self.env.cr, "rollback"),
                 self.assertLogs("odoo.addons.woow_paas_platform", "ERROR"),
             ):
-                request._carry_out()
-            self.assertEqual((request.state, request.tries), ("queued", 1))
+                asked._carry_out()
+            self.assertEqual((asked.state, asked.tries), ("queued", 1))
             with patch.object(type(self.env["ir.attachment"]), "_gc_file_store"):
-                self.assertTrue(request._carry_out())
-        self.assertEqual(request.state, "done")
+                self.assertTrue(asked._carry_out())
+        self.assertEqual(asked.state, "done")
         self.assertFalse(self.turn.exists())
 
     def test_only_administrators_of_odoo_erase_and_no_user_of_the_system(self):
         for user in (self.admin, self.member, self.internal, self.stranger):
             with self.subTest(user=user.login), self.assertRaises(AccessError):
-                self.env[DATA].with_user(user)._request("erasure", self.member)
-        root = self.env[DATA].with_user(self.env.ref("base.user_admin"))
+                request(user, "erasure", self.member)
+        root = self.env.ref("base.user_admin")
         for name in ("base.public_user", "base.user_root"):
             with self.assertRaises(Refusal):
-                root._request("erasure", self.env.ref(name))
+                request(root, "erasure", self.env.ref(name))
         dialog = self.env.ref("base.user_admin")
         opened = self.member.with_user(dialog).action_woow_personal_data()
         wizard = self.env[opened["res_model"]].with_user(dialog).browse(opened["res_id"])
@@ -431,14 +436,13 @@ class TestExport(AiHttpCase):
             password="secret-of-a-test",
         )
         self._say_something()
-        Data = self.env[DATA].with_user(former)
-        Data._request("export", self.member)
-        own = Data._request("export", former)
+        request(former, "export", self.member)
+        own = request(former, "export", former)
         self._carry_out()
         path = f"/my/ai/data/file?user_id={self.member.id}"
         self._sign_in(former)
         self.assertIn("conversations.json", self._zip(path).namelist())
-        queued = Data._request("erasure", self.member)
+        queued = request(former, "erasure", self.member)
         former.group_ids -= system
         self.env.flush_all()
         self.assertIn("does not exist any more", self.url_open(path).text)
@@ -461,9 +465,8 @@ class TestExport(AiHttpCase):
         ]
         self.env[f"{ADDON}.ai_turn"].create(rows)
         self.env.flush_all()
-        request = self.env[DATA].with_user(self.member)._request("export", self.member)
-        again = self.env[DATA].with_user(self.member)._request("export", self.member)
-        self.assertEqual(again, request, "one at a time")
+        asked = request(self.member, "export", self.member)
+        self.assertEqual(request(self.member, "export", self.member), asked, "one at a time")
         read = []
         search = type(self.env[f"{ADDON}.ai_turn"]).search
 
@@ -474,7 +477,7 @@ class TestExport(AiHttpCase):
 
         with patch.object(type(self.env[f"{ADDON}.ai_turn"]), "search", counted):
             self._carry_out()
-        self.assertEqual(request.state, "done")
+        self.assertEqual(asked.state, "done")
         self.assertIn(100, read)
 
 
