@@ -1,7 +1,6 @@
 import hashlib
 import logging
 import os
-import re
 import shutil
 import tempfile
 from datetime import timedelta
@@ -73,15 +72,15 @@ INTERNAL = [
 def _without(value, words):
     """JSON in whose strings some words are others; its keys and numbers stay.
 
-    :param words: ``[(pattern, what stands in its place)]``
+    :param words: ``[(what ends a line, what stands in its place)]``
     """
     if isinstance(value, dict):
         return {key: _without(inner, words) for key, inner in value.items()}
     if isinstance(value, list):
         return [_without(inner, words) for inner in value]
     if isinstance(value, str):
-        for pattern, other in words:
-            value = pattern.sub(lambda _match, other=other: other, value)
+        for said, other in words:
+            value = f"{value}\n".replace(f"{said}\n", f"{other}\n")[:-1]
     return value
 
 
@@ -551,7 +550,7 @@ class PersonalData(models.Model):
             of_turn.decision_reason = False
             words = [
                 (
-                    re.compile(rf"{re.escape(sentences.in_language(lang, whole))}$", re.MULTILINE),
+                    sentences.in_language(lang, whole),
                     sentences.in_language(lang, call._denial()),
                 )
                 for call, whole in zip(of_turn, said, strict=True)
