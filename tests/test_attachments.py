@@ -87,7 +87,8 @@ class TestAttachments(AiHttpCase):
         self._assert_error(self._attach(data=large), 413, "file_too_large")
         self._assert_error(self._attach(data=large + large), 413, "body_too_large")
         self._assert_error(self._send(ids=range(1, 12)), 422, "too_many_files")
-        self._assert_error(self._send(ids=["1"]), 404, "not_found")
+        self._assert_error(self._send(ids=[2**31 - 1]), 404, "not_found")
+        self._assert_error(self._send(ids=["1"]), 400, "invalid_field")
         self._assert_error(self._send(""), 400, "empty_message")
 
     def test_files_that_nobody_sends_do_not_pile_up(self):
