@@ -4,7 +4,7 @@ import re
 
 from chat import calls, first, then
 from playwright.sync_api import expect
-from waiting import PATIENCE
+from waiting import PATIENCE, eventually
 
 TAIPEI = ("time__get_current_time", {"timezone": "Asia/Taipei"})
 SLOW = ("everything__trigger-long-running-operation", {"duration": 3, "steps": 3})
@@ -305,7 +305,7 @@ def test_a_picture_and_a_table_come_from_tools(odoo, scripted_llm, page_of):
     picture = page.locator(".o_ai_chat_file img")
     expect(picture).to_be_visible()
     expect(page.locator(".o_ai_chat_turn")).to_have_attribute("data-state", "done")
-    assert picture.evaluate("image => image.naturalWidth") > 0
+    eventually(lambda: picture.evaluate("image => image.naturalWidth") > 0)
     page.locator(".o_ai_chat_tool_head").nth(1).click()
     table = page.locator(".o_ai_chat_tool_table")
     expect(table).to_contain_text("temperature")
