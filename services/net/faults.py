@@ -49,9 +49,8 @@ def of_exception(error: BaseException) -> EngineError:
             return cause
         if isinstance(cause, ImportError):
             return PackageMissing(cause.name or str(cause))
-    if isinstance(
-        error, httpx.LocalProtocolError
-    ):  # its text repeats the header, and with it the key
+    if isinstance(error, httpx.LocalProtocolError):
+        # Its text repeats the header, and with it the key.
         is_header = str(error).startswith("Illegal header")
         return ConnectFailed(BAD_HEADER if is_header else "", detail=type(error).__name__)
     detail = f"{type(error).__name__}: {text.one_line(str(error), 300)}"

@@ -58,9 +58,8 @@ class GuardTransport(httpx.AsyncBaseTransport):
         self.flights: dict[jsonrpc.Id, Flight] = {}
         self.aborted: set[str] = set()
         self.resumable: dict[str, jsonrpc.Id] = {}
-        self.asked: dict[
-            str, jsonrpc.Id
-        ] = {}  # question of the server -> request on whose stream it came
+        # question of the server -> request on whose stream it came
+        self.asked: dict[str, jsonrpc.Id] = {}
         self._inner = inner
         self._legacy = LegacyStream(self, on_lost) if legacy else None
         self._behind: set[asyncio.Task] = set()

@@ -111,10 +111,11 @@ export class ConversationIndex extends Reactive {
         return this.read({ limit: LIST_SIZE, before }, (data) => {
             const known = new Set(this.conversations.map(({ id }) => id));
             const further = data.conversations.filter(({ id }) => !known.has(id));
-            // nothing new: the last one is gone, and the server began with the first ones again
-            this.conversations = further.length
-                ? [...this.conversations, ...further]
-                : data.conversations;
+            // only known ones: the last one is gone, and the server began with the first ones again
+            const isFirst = data.conversations.length > 0 && !further.length;
+            this.conversations = isFirst
+                ? data.conversations
+                : [...this.conversations, ...further];
             this.hasMore = data.has_more;
         });
     }

@@ -229,4 +229,7 @@ test("one that is deleted elsewhere goes, also from a list that has more", async
     expect(shown()).toEqual(firstOf(30));
     await list.loadMore();
     expect(shown()).toEqual(firstOf(60));
+    rows.splice(60);
+    await list.loadMore();
+    expect(shown()).toEqual(firstOf(60));
 });
