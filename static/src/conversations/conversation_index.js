@@ -113,9 +113,7 @@ export class ConversationIndex extends Reactive {
             const further = data.conversations.filter(({ id }) => !known.has(id));
             // only known ones: the last one is gone, and the server began with the first ones again
             const isFirst = data.conversations.length > 0 && !further.length;
-            this.conversations = isFirst
-                ? data.conversations
-                : [...this.conversations, ...further];
+            this.conversations = isFirst ? data.conversations : [...this.conversations, ...further];
             this.hasMore = data.has_more;
         });
     }
