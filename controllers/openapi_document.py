@@ -287,7 +287,7 @@ OPERATIONS = {
     ),
     ("get", TALK): ("Its latest messages", "", 200, "ConversationPage", ("limit", "before")),
     ("get", f"{TALK}/export"): (
-        "The whole conversation as a file; `format` is `markdown` or `json`",
+        "The whole conversation as a file; `format` is `markdown`, `pdf` or `json`",
         "",
         200,
         "",
