@@ -386,7 +386,7 @@ class LlmNoTools(LlmError):
 
 class LlmNoEmbeddings(LlmError):
     code = "llm_no_embeddings"
-    default_message = _lt("The provider gives no embeddings by this model.")
+    default_message = _lt("The provider offers no embeddings with this model.")
 
 
 class LlmTimeout(LlmError):

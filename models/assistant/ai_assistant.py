@@ -414,7 +414,7 @@ class AiAssistant(models.Model):
         for assistant in self.filtered("responsible_id"):
             if not assistant.responsible_id.has_group("woow_paas_platform.group_admin"):
                 raise ValidationError(
-                    self.env._("Who is responsible for an assistant must be an administrator.")
+                    self.env._("The person responsible for an assistant must be an administrator.")
                 )
 
     def _responsible_users(self):

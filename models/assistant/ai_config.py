@@ -155,7 +155,8 @@ class AiConfig(models.Model):
         ondelete="set null",
         index=True,
         domain="[('id', '!=', id)]",
-        help="Answers where this provider is down before the first token of an answer. Its own fallback is not asked.",
+        help="Answers if this provider cannot be reached, refuses its key or model, or fails before the first token of "
+        "an answer. Its own fallback is not asked.",
     )
     is_for_owners = fields.Boolean(
         "Offered to Service Owners",

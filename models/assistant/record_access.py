@@ -68,7 +68,7 @@ class RecordAccess(models.Model):
     )
     standard_actions = fields.Char(
         compute="_compute_standard_actions",
-        help="Actions of Odoo that the assistant can be allowed.",
+        help="Actions of Odoo that the assistant can be allowed to run.",
     )
     policy = fields.Selection(
         [("ask", "Ask first"), ("auto", "Run")],

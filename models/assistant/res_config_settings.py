@@ -123,7 +123,7 @@ class ResConfigSettings(models.TransientModel):
     woow_cost_retention_days = _limit(
         "cost_retention_days",
         "Cost Retention (days)",
-        "Days after which costs are added up by day. Totals stay; turns and tools are no longer told. 0 means never.",
+        "Days after which costs are added up by day. Totals stay; turns and tools are no longer shown. 0 means never.",
     )
     woow_audit_retention_days = _limit(
         "audit_retention_days",
@@ -211,8 +211,9 @@ class ResConfigSettings(models.TransientModel):
             if any(settings[f"woow_{name}"] < limits.least(name) for name in limits.DEFAULTS):
                 raise ValidationError(
                     self.env._(
-                        "Limits must be at least 1. Only confirmation, mail and the retention of conversations, "
-                        "calls, costs and the audit log can be 0."
+                        "Limits must be at least 1. Only “Ask before Round of New Assistants”, “Tools Listed to MCP "
+                        "Clients (tokens)”, mail and the retention of conversations, calls, costs and the audit log "
+                        "can be 0."
                     )
                 )
             if any(settings[f"woow_{name}"] > limits.most(name) for name in limits.DEFAULTS):

@@ -38,7 +38,7 @@ NO_RECORD = _lt("The record was deleted, or the user that the action runs as may
 TOO_DEEP = _lt(
     "Other runs led to this one: at most %(limit)s may follow each other.", limit=MAX_DEPTH
 )
-UNEXPECTED = _lt("The run could not be started. An administrator finds the details in the log.")
+UNEXPECTED = _lt("The run could not be started. An administrator can find the details in the log.")
 NO_ADDRESS = _lt("The mail address was deleted or archived.")
 NO_ACTION = _lt("The action was deleted.")
 NOT_DELIVERED = _lt(

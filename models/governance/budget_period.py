@@ -32,7 +32,7 @@ class BudgetPeriod(models.Model):
         digits=(20, 9), readonly=True, help="Expected of requests that have not ended."
     )
     told = fields.Integer(
-        readonly=True, aggregator=None, help="Percent of which the budget's owner has heard."
+        readonly=True, aggregator=None, help="Percentage of which the budget's owner was last told."
     )
     percent = fields.Integer("Used (%)", compute="_compute_percent")
 

@@ -136,7 +136,7 @@ class Cost(models.Model):
     is_estimated = fields.Boolean(
         "Estimated",
         readonly=True,
-        help="The provider has not told how many tokens it counted, for instance as the answer was stopped.",
+        help="The provider did not say how many tokens it counted, for instance because the answer was stopped.",
     )
 
     budget_holds = fields.Json(

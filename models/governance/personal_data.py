@@ -112,7 +112,7 @@ class PersonalData(models.Model):
     )
     tries = fields.Integer()
     looks = fields.Integer(
-        help="How often it was looked whether the person's answers have stopped."
+        help="How often it was checked whether the person's answers have stopped."
     )
     erased = fields.Integer("Erased Rows")
     ended_at = fields.Datetime()

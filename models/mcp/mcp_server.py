@@ -866,7 +866,7 @@ class McpServer(models.Model):
             usable.append(_that_fits(entry, owner))
         asks = [ask for entry in usable for ask in self._asks_of_import(entry)]
         if asks and not is_confirmed:
-            message = self.env._("Confirm first what this document decides.")
+            message = self.env._("First confirm what this document sets.")
             raise Refusal(message, "confirmation_required", notes=asks)
         servers = self
         for entry in usable:

@@ -761,7 +761,7 @@ class ToolCall(models.Model):
         if self._is_remember():
             return _("Assistants read what you allow here in your later conversations.")
         return {
-            "person": _("A rule requires your decision on every call of this tool by you."),
+            "person": _("A rule requires your decision on each of your calls of this tool."),
             "rule": _("An approval rule requires your decision on calls like this one."),
             "tool": _("This tool is set to ask before it runs."),
             "assistant": _("This assistant is set to ask before every call with an effect."),

@@ -158,8 +158,8 @@ def _validate(scope, pickings, _given):
         if picking.state != "done":  # a dialog would ask
             raise RecordError(
                 _lt(
-                    "%(name)s is not done: not all of it is there, or Odoo asks something first. "
-                    "A person decides in Odoo.",
+                    "%(name)s is not done: something is missing, or Odoo has a question first. "
+                    "A person must decide in Odoo.",
                     name=scope.named_as(picking),
                 )
             )

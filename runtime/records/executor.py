@@ -318,7 +318,7 @@ def record_errors(env):
     except Exception as error:
         _logger.exception("A record tool broke.")
         raise RecordError(
-            _lt("This failed inside Odoo. An administrator finds the details in the log.")
+            _lt("This failed inside Odoo. An administrator can find the details in the log.")
         ) from error
 
 

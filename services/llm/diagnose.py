@@ -44,7 +44,7 @@ ADVICE = {
     "model": _lt(
         "Choose one of the models that the provider offers, and check that it is running."
     ),
-    "tools": _lt("Set tool calls to “Detect automatically” or “In the prompt”."),
+    "tools": _lt("Set Tool Protocol to “Detect automatically” or “In the prompt”."),
     "pictures": _lt("Switch off Supports Vision, or choose a model that sees pictures."),
     "embeddings": _lt("Choose one of the provider's embedding models, or leave the field empty."),
 }

@@ -14,7 +14,7 @@ function outcomeOf({ kind, title }, decision) {
     const isDenied = ["deny", "decline", "cancel", "stop"].includes(decision);
     if (kind === "client_call") {
         return isDenied
-            ? _t("“%(tool)s” is denied. The program hears of it when it asks again.", {
+            ? _t("“%(tool)s” is denied. The program learns this when it asks again.", {
                   tool: title,
               })
             : _t("“%(tool)s” is allowed. Let the program make the call again.", { tool: title });

@@ -269,7 +269,7 @@ export class Rehearsal extends Component {
             ...others
                 .filter(({ unknown }) => unknown)
                 .map(({ kind, label, count }) =>
-                    _t("Writes to the database directly, what cannot be told: %(list)s", {
+                    _t("Writes to the database directly; what it changes is unknown: %(list)s", {
                         list: `${KINDS[kind]}: ${label} × ${count}`,
                     })
                 ),

@@ -98,7 +98,7 @@ async def test_an_embedding_model_is_asked_for_a_vector():
         assert llm.embedded[0]["model"] == "embedder"
         llm.embed = lambda _text: []
         none = await asked(spec_of(llm, embedding_model="embedder"), 60.0)
-        assert failed(none) == ("embeddings", "The provider gives no embeddings by this model.")
+        assert failed(none) == ("embeddings", "The provider offers no embeddings with this model.")
         llm.embed = None
         assert (
             failed(await asked(spec_of(llm, embedding_model="embedder"), 60.0))[0] == "embeddings"
