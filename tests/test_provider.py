@@ -198,11 +198,19 @@ class TestFallback(AiHttpCase):
         self.assertEqual((self.provider.state, self.provider.found_protocol), ("error", False))
         self.assertEqual(self.provider.state_detail, "ConnectError: refused")
         self.assertEqual(self.other.found_protocol, "prompt")
+        progress.messages.append({"role": "assistant", "content": "Sunny."})
         self._end(claim, progress)
         self.assertEqual((self.provider.state, self.other.state), ("error", "connected"))
         self.assertEqual(turn.technical_cause, "llm_unavailable: ConnectError: refused")
         with self.assertRaises(AccessError):
             turn.with_user(self.member).read(["technical_cause"])
+
+    def test_a_turn_that_asked_no_model_says_nothing_of_its_provider(self):
+        self.provider._set_state("error", "It is down.")
+        _turn, claim = self._claimed()
+        call = {"role": "assistant", "content": "", "tool_calls": [{"id": "call_1_1"}]}
+        self._end(claim, TurnProgress(messages=[call, {"role": "tool", "content": "Sunny."}]))
+        self.assertEqual(self.provider.state, "error")
 
     def test_a_turn_that_fails_tells_administrators_the_cause(self):
         turn, claim = self._claimed()

@@ -1405,11 +1405,19 @@ class AiTurn(models.Model):
         self._note_provider()
         if code:
             self._provider()._record_fault(code, message, detail)
-        elif self.state == "done":
+        elif self.state == "done" and self._has_model_answered():
             self._provider()._set_state("connected")
         self._note_causes(f"{code}: {detail}" if code and detail else "")
         if code == LlmContextTooLong.code and not self._provider()._note_refusal(detail):
             self._note_density()
+
+    def _has_model_answered(self):
+        """Whether a model was asked: a call that was given needs none, nor does a command with nothing to do."""
+        progress = self.transcript or {}
+        said = (
+            one["role"] == "assistant" and one["content"] for one in progress.get("messages", ())
+        )
+        return bool(progress.get("summary")) or any(said)
 
     def _note_causes(self, last=""):
         progress = self.transcript or {}
