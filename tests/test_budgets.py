@@ -653,7 +653,11 @@ class TestBudgetsOfTurns(TurnByHandCase):
         self.store.reserve(claim, request)
         with self.assertRaises(BudgetExhausted):
             self.store.reserve(claim, replace(request, key="1-2", step=1))
-        spent = {"key": "1-1", "usage": {"input_tokens": 200}, "tools": []}
+        refused = {"key": "1-1", "usage": {}, "tools": []}
+        self.store.reserve(claim, replace(request, key="1-2", is_retry=True), [refused])
+        spent = {"key": "1-2", "usage": {"input_tokens": 200}, "tools": []}
+        with self.assertRaises(BudgetExhausted):
+            self.store.reserve(claim, replace(request, key="1-3", step=1), [spent])
         self.store.save_step(claim, asdict(TurnProgress(step=1, spent=[spent])), (), [])
         budget.invalidate_recordset()
         self.assertEqual((budget.spent, budget.period_ids.reserved), (200, 0))

@@ -45,10 +45,24 @@ class StoreMachine(PairMachine):
         self.claims += claims
         self.numbers |= {claim: claim.next_seq for claim in claims}
 
-    @rule(which=any_, number=st.integers(0, 3), tokens=st.sampled_from([0, 30, 300]))
-    def reserve(self, which, number, tokens):
+    @rule(
+        which=any_,
+        number=st.integers(0, 3),
+        tokens=st.sampled_from([0, 30, 300]),
+        spent=st.integers(0, 3),
+    )
+    def reserve(self, which, number, tokens, spent=0):
         if claim := self._claim(which):
-            self._both("reserve", claim, self.pair.request(claim, number, tokens))
+            ended = self._spent(claim, spent)
+            self._both("reserve", claim, self.pair.request(claim, number, tokens), ended)
+
+    @staticmethod
+    def _spent(claim, count):
+        usage = {"input_tokens": 20, "output_tokens": 40}
+        return [
+            {"key": f"{claim.epoch}-{number}", "usage": usage, "tools": []}
+            for number in range(count)
+        ]
 
     @rule(
         which=any_,
@@ -66,16 +80,12 @@ class StoreMachine(PairMachine):
             for n in range(count)
         ]
         said = [{"type": "tool_call", "id": call.id} for call, _ in calls]
-        usage = {"input_tokens": 20, "output_tokens": 40}
         progress = asdict(
             TurnProgress(
                 step=which,
                 started=True,
                 messages=self._entered(claim),
-                spent=[
-                    {"key": f"{claim.epoch}-{number}", "usage": usage, "tools": []}
-                    for number in range(spent)
-                ],
+                spent=self._spent(claim, spent),
             )
         )
         written = self._write(

@@ -60,10 +60,15 @@ class TurnCalls(TurnLog):
 
         db.transaction(self.name, work)
 
-    def reserve(self, claim, request) -> None:
+    def reserve(self, claim, request, spent=()) -> None:
+        def settle(env):
+            env[COST]._settle_for(self._held(env, claim), spent)
+
         def work(env):
             env[COST]._reserve_for(self._held(env, claim), request)
 
+        if spent:  # a transaction of its own, which stays where the budget refuses the request
+            db.transaction(self.name, settle)
         db.transaction(self.name, work)
 
     def begin_call(self, claim, call) -> Verdict:

@@ -99,7 +99,8 @@ class ReplayJournal:
     async def save_step(self, progress, calls=(), more_events=()) -> None:
         await self._account.settle(progress.spent)
 
-    async def reserve(self, request: ModelRequest) -> str:
+    async def reserve(self, request: ModelRequest, spent: list[dict[str, Any]]) -> str:
+        await self._account.settle(spent)
         return await self._account.reserve(request)
 
     async def take_steering(self, known) -> list[dict[str, Any]]:

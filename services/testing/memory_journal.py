@@ -14,6 +14,7 @@ class MemoryJournal:
     """:ivar events: ``{"type", …}`` in order, with ``tool_call`` and ``tool_result`` as a host writes them
     :ivar saved: a copy of the progress at each step
     :ivar reserved: requests to the model, in order
+    :ivar settled: what requests took, told with the next one
     :ivar suspended: calls that wait for a person, with what they want
     :ivar asked: what servers asked while they waited, answered by `answers`
     :ivar steering: messages that the person sends meanwhile
@@ -35,6 +36,7 @@ class MemoryJournal:
         self.saved: list[TurnProgress] = []
         self.begun: list[ToolCall] = []
         self.reserved: list[ModelRequest] = []
+        self.settled: list[dict[str, Any]] = []
         self.ended: dict[str, list[CallResult]] = {}
         self.verdicts = verdicts or {}
         self.suspended: list[tuple[ToolCall, ElicitationRequired | SignInRequired]] = []
@@ -64,9 +66,11 @@ class MemoryJournal:
             event |= {"args": call.arguments, "round": call.round}
             self.emit({"type": "tool_call", **event})
 
-    async def reserve(self, request: ModelRequest) -> str:
+    async def reserve(self, request: ModelRequest, spent: list[dict[str, Any]]) -> str:
         self._perhaps_lose("reserve")
         self.reserved.append(request)
+        self.settled += spent
+        spent.clear()
         return request.key
 
     async def begin_call(self, call: ToolCall) -> Verdict:

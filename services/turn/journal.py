@@ -87,9 +87,11 @@ class TurnJournal(EventLog):
         await self._write(self.store.save_step, saved, calls, own_events=[*more_events, *started])
         del progress.spent[: len(saved["spent"])]
 
-    async def reserve(self, request: ModelRequest) -> str:
+    async def reserve(self, request: ModelRequest, spent: list[dict[str, Any]]) -> str:
         key = f"{self.claim.epoch}-{request.key}"
-        await self._call_store(self.store.reserve, replace(request, key=key))
+        ended = tuple(spent)
+        await self._call_store(self.store.reserve, replace(request, key=key), ended)
+        del spent[: len(ended)]
         return key
 
     async def begin_call(self, call: ToolCall) -> Verdict:

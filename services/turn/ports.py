@@ -63,9 +63,10 @@ class Journal(Protocol):
         :raises LeaseLost: nothing was written
         """
 
-    async def reserve(self, request: ModelRequest) -> str:
-        """Put a request to a provider on disk before it is sent; what it took comes with the next step.
+    async def reserve(self, request: ModelRequest, spent: list[dict[str, Any]]) -> str:
+        """Put a request to a provider on disk before it is sent; what it took comes with the next one or step.
 
+        :param spent: requests that have ended, see `TurnProgress.spent`; what is settled leaves the list
         :return: its key for ``TurnProgress.spent``, unique among all claims of the turn
         :raises EngineError: it must not be sent
         """
@@ -236,9 +237,13 @@ class Store(Protocol):
         :param progress: `TurnProgress` as JSON
         """
 
-    def reserve(self, claim: Claim, request: ModelRequest) -> None:
-        """Keep a request to a provider that is about to be sent; the same key again is the same request.
+    def reserve(
+        self, claim: Claim, request: ModelRequest, spent: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """Settle requests that have ended, then keep one that is about to be sent; the same key again is the same
+        request.
 
+        :param spent: see `TurnProgress.spent`; settled also where the new one must not be sent
         :raises EngineError: it must not be sent
         """
 

@@ -156,7 +156,7 @@ class MemoryStore:
                     self._write(claim, events)
             return lost
 
-    def reserve(self, claim, request):
+    def reserve(self, claim, request, spent=()):
         with self.changed:
             self._held(claim)
             self.reserved.append((claim.turn_id, request))

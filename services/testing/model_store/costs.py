@@ -1,5 +1,7 @@
 """Requests to providers, and the budget in which they are reserved."""
 
+from collections.abc import Sequence
+
 from ...errors import BudgetExhausted
 from ...money import prices
 from ...specs import ModelRequest
@@ -26,8 +28,9 @@ class Costs(RecordCalls):
     def used(self) -> int:
         return self.spent + sum(self.holds.values())
 
-    def reserve(self, claim: Claim, request: ModelRequest) -> None:
+    def reserve(self, claim: Claim, request: ModelRequest, spent=()) -> None:
         turn = self.held(claim)
+        self.settle(turn, spent)
         if request.key in turn.costs:
             return
         self.check_budget()
@@ -43,7 +46,7 @@ class Costs(RecordCalls):
         if self.budget is not None and self.used >= self.budget:
             raise BudgetExhausted
 
-    def settle(self, turn: Turn, spent: list[dict]) -> None:
+    def settle(self, turn: Turn, spent: Sequence[dict]) -> None:
         """Put down what requests have taken.
 
         :param spent: see `services.specs.TurnProgress`

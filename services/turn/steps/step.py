@@ -99,7 +99,8 @@ class Step:
                 output_limit=self.llm.max_tokens,
                 is_retry=is_retry,
                 is_fallback=self.llm.id != self.request.llm.id,
-            )
+            ),
+            self.progress.spent,
         )
         with counting.measured(key, tokens, answer, self.progress.spent):
             yield

@@ -71,7 +71,8 @@ class Database(model_store.Database):
             raise TurnsLocked(locked, lost)
         return lost
 
-    def reserve(self, claim, request):
+    def reserve(self, claim, request, spent=()):
+        self.settle(self.held(claim), spent)
         used = self.used
         try:
             super().reserve(claim, request)

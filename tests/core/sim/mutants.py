@@ -70,9 +70,9 @@ def _holds_what_has_ended(self, turn, spent, _settle=Database.settle):
     self.holds = held
 
 
-async def _sends_what_is_refused(self, request, _reserve=TurnJournal.reserve):
+async def _sends_what_is_refused(self, request, spent, _reserve=TurnJournal.reserve):
     try:
-        return await _reserve(self, request)
+        return await _reserve(self, request, spent)
     except BudgetExhausted:
         return f"{self.claim.epoch}-{request.key}"
 

@@ -126,10 +126,10 @@ async def test_a_provider_that_fails_when_asked_again_costs_the_answer_nothing(f
 
 async def test_a_budget_that_ends_before_it_is_asked_again_costs_the_answer_nothing(fake):
     class Poor(MemoryJournal):
-        async def reserve(self, request):
+        async def reserve(self, request, spent):
             if self.reserved:
                 raise BudgetExhausted
-            return await super().reserve(request)
+            return await super().reserve(request, spent)
 
     async with ScriptedLlm(Reply("It is 18:27.")) as llm:
         request = replace(request_of(llm, fake), unsupported_sign=SIGN)

@@ -1,4 +1,4 @@
-"""Requests to a provider: each is put on disk before it is sent, and what it took comes with the next step."""
+"""Requests to a provider: each is put on disk before it is sent, and what it took comes with the next one or step."""
 
 import pytest
 from turns import turn
@@ -14,12 +14,15 @@ def at_once(monkeypatch):
     monkeypatch.setattr(client, "RETRY_DELAY", 0.01)
 
 
-def spent(done):
-    """Usage of each request, in the order in which they ended."""
+def told(done):
+    """What each request took, in the order in which they ended."""
     saved = [one for progress in done.journal.saved for one in progress.spent]
-    return [
-        one["usage"] for one in ({**{s["key"]: s for s in [*saved, *done.progress.spent]}}).values()
-    ]
+    ended = [*done.journal.settled, *saved, *done.progress.spent]
+    return list({one["key"]: one for one in ended}.values())
+
+
+def spent(done):
+    return [one["usage"] for one in told(done)]
 
 
 async def test_each_step_is_a_request_with_its_tools(fake):
@@ -28,14 +31,14 @@ async def test_each_step_is_a_request_with_its_tools(fake):
     first, second = done.journal.reserved
     assert (first.kind, first.key, second.key) == ("answer", "1", "2")
     assert first.input_tokens > 10 and not (first.is_retry or second.is_retry)
-    tools = {one["key"]: one["tools"] for progress in done.journal.saved for one in progress.spent}
-    assert tools == {"1": ["fake__add"], "2": []}
+    assert {one["key"]: one["tools"] for one in told(done)} == {"1": ["fake__add"], "2": []}
 
 
 async def test_a_second_try_is_a_request_and_a_refused_one_costs_nothing():
     async with ScriptedLlm(Reply(status=503), Reply("Hello.")) as llm:
         done = await turn(llm)
     assert [one.is_retry for one in done.journal.reserved] == [False, True]
+    assert [one["key"] for one in done.journal.settled] == ["1"], "its budget waits for nothing"
     refused, answered = spent(done)
     assert refused == {} and answered["output_tokens"] > 0
 
