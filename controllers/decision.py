@@ -35,6 +35,9 @@ class DecisionController(http.Controller):
         turn = request.env[TURN].sudo().browse(turn_id).exists()
         if not turn:
             raise ApiError.not_found(request.env._("This turn does not exist."))
+        # who may not decide it learns from `_decide` that it does not exist, whoever has asked
+        if turn.channel_id.woow_is_of_program and turn._right_to_decide(request.env.user):
+            _check_no_key_decides()
         turn._decide(values.pop("id"), values.pop("decision"), **values)
         return {"state": turn.state, "waiting_for": turn._waiting_for(request.env.user)}
 
@@ -73,7 +76,7 @@ class DecisionController(http.Controller):
     def decide_for_client(self, call_id):
         """Decision of a signed-in person on one of these calls; the key of a client is not enough."""
         values = body("ClientDecision")
-        check_is_signed_in(request.env._("Only a signed-in person can decide on a call."))
+        _check_no_key_decides()
         calls = request.env["woow_paas_platform.tool_call"]
         call = calls.search([("call_id", "=", call_id), ("user_id", "=", request.env.uid)])
         if not call:
@@ -99,3 +102,8 @@ class DecisionController(http.Controller):
         )
         grant.unlink()
         return request.make_response("", status=204)
+
+
+def _check_no_key_decides():
+    """:raises ApiError: a program asks, which would decide for a client what is its person's to decide"""
+    check_is_signed_in(request.env._("Only a signed-in person can decide on a call."))

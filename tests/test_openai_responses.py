@@ -170,6 +170,11 @@ class TestOpenAiResponses(OpenAiCase):
         self._assert_refused(self._respond(key=key, input=answer), 404, "not_found", "input")
         unknown = [{**approval, "approval_request_id": "mcpr_c2"}]
         self._assert_refused(self._respond(input=unknown), 404, "not_found", "input")
+        path = f"/api/ai/turns/{turn.id}/decision"
+        decision = {"id": call.call_id, "decision": "approve_once"}
+        for user, status in ((self.member, 403), (self.stranger, 404)):
+            headers = {"Authorization": f"Bearer {self._client_key(user, scope=None)}"}
+            self.assertEqual(self._call("POST", path, decision, headers)[0], status)
         call.invalidate_recordset()
         self.assertEqual((call.approval, turn.state), ("pending", "waiting"))
         (asked,) = [
@@ -178,6 +183,8 @@ class TestOpenAiResponses(OpenAiCase):
             if item["type"] == "mcp_approval_request"
         ]
         self.assertEqual(asked["name"], "count")
+        self._sign_in(self.member)
+        self.assertEqual(self._call("POST", path, decision)[0], 200)
 
     # ------------------------------------------------------------ requests
 
