@@ -142,7 +142,9 @@ export class ApprovalCard extends Component {
         return `${this.id}_${this.fields.indexOf(field)}`;
     }
 
+    /** `onEdit` of the environment, `(id) => void`, is told of it: it is no longer the call that was asked about. */
     onInput(field, text) {
+        this.env.onEdit?.(this.props.approval.id);
         this.state.texts[field.name] = text;
         delete this.state.problems[field.name];
     }
@@ -215,7 +217,11 @@ export class RoundCard extends Component {
 export class DecideAll extends Component {
     static template = "woow_paas_platform.DecideAll";
     static components = { RequestError };
-    static props = { questions: Array };
+    static props = {
+        questions: Array,
+        /** They can be allowed as they were asked, and destroy nothing. */
+        canAllow: Boolean,
+    };
 
     setup() {
         this.decision = useDecision();

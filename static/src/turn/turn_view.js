@@ -1,4 +1,4 @@
-import { Component, useRef } from "@odoo/owl";
+import { Component, useRef, useState, useSubEnv } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatCount, formatDuration, formatSeconds } from "../core/format";
 import { isFinal, openQuestions, runningCalls, turnText } from "./turn_state";
@@ -46,6 +46,9 @@ export class TurnView extends Component {
 
     setup() {
         this.root = useRef("root");
+        /** Ids of the calls of which the person has changed values. */
+        this.edited = useState(new Set());
+        useSubEnv({ onEdit: (id) => this.edited.add(id) });
     }
 
     get isFinal() {
@@ -118,6 +121,13 @@ export class TurnView extends Component {
     get approvals() {
         const isOfCall = ({ choices }) => choices.includes("approve_once");
         return openQuestions(this.props.turn).filter(isOfCall);
+    }
+
+    /** As in the list of decisions: what goes together goes as it was asked, and destroys nothing. */
+    get canAllowAll() {
+        return this.approvals.every(
+            ({ id, isDestructive }) => !isDestructive && !this.edited.has(id)
+        );
     }
 
     get activity() {

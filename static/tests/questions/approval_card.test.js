@@ -15,7 +15,9 @@ import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
-import { newApproval, toolCall } from "@woow_paas_platform/turn/turn_state";
+import { applyEvents } from "@woow_paas_platform/turn/turn_events";
+import { newApproval, newTurnState, toolCall } from "@woow_paas_platform/turn/turn_state";
+import { TurnView } from "@woow_paas_platform/turn/turn_view";
 
 defineMailModels();
 
@@ -191,4 +193,39 @@ test("who decides by keyboard stays at the call, and a denied one is called so",
     await animationFrame();
     expect(".o_ai_chat_tool_head").toBeFocused();
     expect(".o_ai_chat_tool_outcome").toHaveText("Denied");
+});
+
+/** A turn that waits for a word about two calls. */
+async function mountTwoAsked(values = {}) {
+    const both = [ASKED, { ...ASKED, ...values, id: "c2" }];
+    const told = [
+        ...both.map((event) => ({ ...event, type: "tool_call" })),
+        ...both.map((event) => ({ ...event, type: "approval_required" })),
+        { type: "state", state: "waiting" },
+    ].map((event, index) => ({ ...event, seq: index + 1 }));
+    mockService("ai_chat", () => ({}));
+    await mountWithCleanup(TurnView, { props: { turn: applyEvents(newTurnState(7), told) } });
+}
+
+function decisionsOnAll() {
+    return queryAll(".o_ai_chat_decide_all [data-decision]").map(({ dataset }) => dataset.decision);
+}
+
+test("calls are allowed together as long as nobody has changed one", async () => {
+    await mountTwoAsked();
+    expect(decisionsOnAll()).toEqual(["approve_once", "deny"]);
+    await click(".o_ai_chat_approval_reasoned:first");
+    await animationFrame();
+    await edit("Not this one.");
+    await animationFrame();
+    expect(decisionsOnAll()).toEqual(["approve_once", "deny"]);
+    await click("input[name=path]:last");
+    await edit("/b");
+    await animationFrame();
+    expect(decisionsOnAll()).toEqual(["deny"]);
+});
+
+test("what can destroy something is not allowed together with others", async () => {
+    await mountTwoAsked({ destructive: true });
+    expect(decisionsOnAll()).toEqual(["deny"]);
 });
