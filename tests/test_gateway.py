@@ -288,6 +288,23 @@ class TestGateway(GatewayCase):
         self.assertEqual((late[0], late[1]["error"]["code"]), (409, "already_decided"))
         self.assertEqual(self._code(), "approval_required")
 
+    def test_the_hour_for_the_same_call_begins_with_the_decision(self):
+        fake = self._asks()
+        for moment, is_made in (("create_date", True), ("decided_at", False)):
+            call = {**TAIPEI, "arguments": {"city": moment}}
+            self._result(call)
+            self._decide("approve_once")
+            self.env.cr.execute(
+                f"""
+                UPDATE woow_paas_platform_tool_call SET {moment} = {moment} - interval '70 minutes'
+                 WHERE id = %s
+                """,
+                [self._rows()[-1].id],
+            )
+            self._close_lost()
+            self.assertEqual(self._code(call), None if is_made else "approval_required")
+        self.assertEqual(len(fake.calls), 1)
+
     def test_no_client_fills_the_page(self):
         self._asks()
         for number in range(20):

@@ -543,9 +543,14 @@ class TestAssistantsAsTools(GatewaysCase):
             "UPDATE woow_paas_platform_tool_call SET create_date = %s, write_date = %s WHERE id = %s",
             [past, past, row.id],
         )
-        self.env.invalidate_all()
-        row._close_lost_direct_calls()
-        self.assertEqual(row.outcome, "unknown")
+        turn = self._asked_turns().sudo()
+        for minutes, outcome in ((None, False), (50, False), (70, "unknown")):
+            turn.ended_at = minutes and fields.Datetime.now() - timedelta(minutes=minutes)
+            self.env.flush_all()
+            row._close_lost_direct_calls()
+            self.assertEqual(row.outcome, outcome)
+            self._ask_helper()
+            self.assertEqual(len(self._asked_turns()), 2 if outcome else 1)
 
     def test_what_fails_is_a_result(self):
         result = self._ask_helper(events.error("llm_unreachable", "It does not answer.", None))

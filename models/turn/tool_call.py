@@ -1070,13 +1070,18 @@ class ToolCall(models.Model):
     @api.model
     def _undone_for_client(self):
         """Calls of the current user's MCP clients that were asked about and not made; the newest first."""
+        since = fields.Datetime.now() - CLIENT_WAIT
         return self.search_fetch(
             [
                 ("user_id", "=", self.env.uid),
                 ("turn_id", "=", False),
                 ("approval", "in", ("pending", "approved", "denied")),
                 ("started_at", "=", False),
-                ("create_date", ">", fields.Datetime.now() - CLIENT_WAIT),
+                "|",
+                ("decided_at", ">", since),
+                "&",
+                ("approval", "=", "pending"),
+                ("create_date", ">", since),
                 "|",
                 ("approval", "=", "denied"),
                 ("outcome", "=", False),
@@ -1167,18 +1172,21 @@ class ToolCall(models.Model):
         }
 
     def _asked_assistant(self, name, arguments, gateway):
-        """The same question of a client of the current user to an assistant, as long as its turn has not been told to
-        the end; empty without one.
+        """The same question of a client of the current user to an assistant, as long as its turn is open and for
+        `CLIENT_WAIT` after its end, unless that was told; empty without one.
 
         :return: with sudo
         """
+        ended_at = "asked_turn_id.ended_at"
         # sudo: tool_call - the current user's own
         open_ones = self.sudo().search(
             [
                 *self._open_questions(),
                 ("tool_name", "=", name),
                 ("gateway_id", "=", gateway.id),
-                ("create_date", ">", fields.Datetime.now() - CLIENT_WAIT),
+                "|",
+                (ended_at, "=", False),
+                (ended_at, ">", fields.Datetime.now() - CLIENT_WAIT),
             ],
             order="id desc",
         )
@@ -1760,7 +1768,7 @@ class ToolCall(models.Model):
         """Direct calls whose process died: no server may take longer than its limit. Those that were asked about and
         never made are over, too.
 
-        All moments are PostgreSQL's: the clock of the host that calls may be another one.
+        All moments but the end of a turn are PostgreSQL's: the clock of the host that calls may be another one.
         """
         self.env.cr.execute(
             """
@@ -1770,10 +1778,12 @@ class ToolCall(models.Model):
              WHERE turn_id IS NULL AND outcome IS NULL
                AND (ask_state IS NULL OR ask_state ? 'held')
                AND (approval IS NULL OR started_at IS NOT NULL)
-               AND write_date < now() AT TIME ZONE 'UTC'
-                              - CASE WHEN task ? 'alive' THEN %(silence)s
-                                     WHEN asked_turn_id IS NULL THEN interval '15 minutes'
-                                     ELSE %(wait)s END
+               AND CASE WHEN asked_turn_id IS NOT NULL
+                        THEN EXISTS (
+                             SELECT 1 FROM woow_paas_platform_ai_turn t
+                              WHERE t.id = asked_turn_id AND t.ended_at < now() AT TIME ZONE 'UTC' - %(wait)s)
+                        ELSE write_date < now() AT TIME ZONE 'UTC'
+                           - CASE WHEN task ? 'alive' THEN %(silence)s ELSE interval '15 minutes' END END
                AND ((task ? 'alive') IS NOT TRUE
                     OR to_timestamp((task ->> 'alive')::float) < now() - %(silence)s)
             """,

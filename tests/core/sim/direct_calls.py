@@ -69,6 +69,7 @@ class Row:
     server: Server
     definition: str
     asked_at: float
+    decided_at: float = -1.0
     approval: str = ""
     started: float = -1.0
     alive: float = -1.0
@@ -85,6 +86,11 @@ class Row:
         """Asked about, and not made."""
         is_open = self.approval in ("pending", "approved") and not self.outcome
         return self.started < 0 and (is_open or self.approval == "denied")
+
+    @property
+    def waits_until(self):
+        """For its person, and then for the same call again."""
+        return (self.asked_at if self.decided_at < 0 else self.decided_at) + CLIENT_WAIT
 
     def end(self, result, now):
         """Once."""
@@ -124,7 +130,8 @@ class Table:
         same = [
             row
             for row in self.rows.values()
-            if row.is_undone and row.tool is tool and row.definition == tool.definition
+            if row.is_undone and self.database.now() < row.waits_until
+            if row.tool is tool and row.definition == tool.definition
             if (row.wanted.user, row.wanted.arguments) == (wanted.user, wanted.arguments)
         ]
         return same[-1] if same else None
@@ -171,7 +178,7 @@ class Table:
 
     def decide(self, row, decision):
         if row.approval == "pending" and not row.outcome:
-            row.approval = decision
+            row.approval, row.decided_at = decision, self.database.now()
             row.version += 1
             if decision == "denied":
                 self.end_direct(row, DENIED)
@@ -186,7 +193,7 @@ class Table:
                 silent, longest = (row.alive, SILENCE) if row.alive >= 0 else (row.started, LEFT)
                 if now > silent + longest:
                     row.end(NOT_FINISHED, now)
-            elif row.approval and now > row.asked_at + CLIENT_WAIT:
+            elif row.approval and now > row.waits_until:
                 row.approval = "expired" if row.approval == "pending" else row.approval
                 row.end(NOT_DECIDED, now)
 
