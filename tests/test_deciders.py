@@ -226,6 +226,17 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self._sign_in(self.one)
         self.assertEqual(self._try("continue"), (200, {"state": "queued", "waiting_for": []}))
 
+    def test_another_answer_in_the_chat_is_up_to_its_user(self):
+        self._is_started(**self.by_group)
+        self._end(self.run)
+        self.turn = self._wait(self.run, self._retry_in_chat(self.turn))
+        self.asked = {"id": "round-3"}
+        self.env.flush_all()
+        for user in (self.one, self.internal):
+            self._sign_in(user)
+            is_own = user == self.internal
+            self.assertEqual((bool(self._rows()), self._is_let("continue")), (is_own, is_own))
+
     def test_an_earlier_always_counts_only_where_the_user_may_allow(self):
         self.env["woow_paas_platform.tool_grant"].create(
             {

@@ -456,7 +456,7 @@ class AiRun(models.Model):
         """
         # sudo: ai_run - the system's row of a turn that the caller decides, stops or ends
         run = turn.sudo()._run()
-        if not run or run.state == "done":  # whose user asks for another answer in the chat
+        if not run:
             return
         run.activity_ids.unlink()
         if turn.state == "waiting":
@@ -808,10 +808,12 @@ class AiTurn(models.Model):
         return test.get_formview_action()
 
     def _run(self):
-        """The run of an unattended turn, with sudo; empty for any other."""
+        """The run of an unattended turn, with sudo; empty for any other, also where the user of a run that is done asks
+        for another answer in the chat."""
         # sudo: ai_run - the system's row of a turn that the caller holds
         Run = self.env["woow_paas_platform.ai_run"].sudo()
-        return Run._of_turn(self) if self.is_unattended else Run
+        run = Run._of_turn(self) if self.is_unattended else Run
+        return run if run.state != "done" or run.turn_id == self else Run
 
     def _right_to_decide(self, user):
         run = self._run()
