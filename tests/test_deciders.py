@@ -430,6 +430,19 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.assertEqual(self._try("deny")[0], 200)
         self.assertFalse(self.contact.activity_ids)
 
+    def test_a_question_for_the_user_alone_is_not_escalated(self):
+        self._asks(
+            **self.by_group, woow_escalation_hours=8, woow_escalation_group_id=self.second.id
+        )
+        self.row.approval = "approved"
+        values = {"call_id": self.row.id, "kind": "form", "message": "How many?"}
+        question = self.env["woow_paas_platform.call_question"].create(values)
+        self._later(hours=9)
+        self.assertFalse(self.run.is_escalated)
+        question.action, self.row.approval = "decline", "pending"
+        self._later(hours=1)
+        self.assertTrue(self.run.is_escalated)
+
     def test_what_cannot_work_is_refused(self):
         other = self.env.ref("base.field_res_company__create_uid")
         for words, values in (

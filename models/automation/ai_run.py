@@ -695,14 +695,15 @@ class AiRun(models.Model):
         """Remind those who decide of questions that have waited for long, and ask a second group; each once."""
         for run in self._late("woow_remind_hours", "is_reminded"):
             run.turn_id._mail_question(run.turn_id._deciders(), is_reminder=True)
-        for run in self._late("woow_escalation_hours", "is_escalated"):
+        for run in self._late("woow_escalation_hours", "is_escalated", is_for_deciders=True):
             run._tell_second_group()
 
-    def _late(self, hours, mark):
+    def _late(self, hours, mark, is_for_deciders=False):
         """Mark runs whose question has waited for so many hours of their action.
 
         :param hours: field of the action
         :param mark: field of the run
+        :param is_for_deciders: leaves out runs that wait for their user only
         """
         found = self.browse()
         for action in self.env["ir.actions.server"].search([(hours, ">", 0)]):
@@ -713,15 +714,16 @@ class AiRun(models.Model):
                 ("turn_id.state", "=", "waiting"),
                 ("turn_id.waiting_since", "<=", since),
             ]
-            found += self.search(late, limit=START_BATCH)
+            runs = self.search(late)
+            if is_for_deciders:
+                runs = runs.filtered(lambda run: run.turn_id._is_for_deciders())
+            found += runs[:START_BATCH]
         found.write({mark: True})
         return found
 
     def _tell_second_group(self):
-        """Tell the group that may decide from now on, too, if there is something to decide."""
+        """Tell the group that may decide from now on, too."""
         turn, group = self.turn_id, self.action_id.woow_escalation_group_id
-        if not turn._is_for_deciders():
-            return
         others = self._those_who_allow(group.all_user_ids - self.activity_ids.user_id)
         self._plan_activities(others)
         turn._mail_question(others)
