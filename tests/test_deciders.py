@@ -378,6 +378,23 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
         self.assertEqual(self._try("deny")[0], 200)
         self.assertEqual(opens(self.one)[0], 410)
 
+    def test_the_link_of_a_mail_opens_what_is_left_of_its_calls(self):
+        self._asks(**self.by_group)
+        other = self.row.copy({"call_id": "another"})
+        self._later(minutes=20)
+        (link,) = re.findall(LINK, self._last_mail_to(self.two).body)
+        for asked, decider, status, place in (
+            (self.asked, self.one, 303, "/my/ai/decisions?open=another"),
+            ({"id": other.call_id}, self.two, 410, ""),
+        ):
+            self._sign_in(decider)
+            self.asked = asked
+            self.assertEqual(self._try("deny")[0], 200)
+            self._sign_in(self.two)
+            answer = self.url_open(link, allow_redirects=False)
+            self.assertEqual(answer.status_code, status)
+            self.assertIn(place, answer.headers.get("Location", ""))
+
     # ------------------------------------------------------------ who is told, and when
 
     def _later(self, **time):

@@ -555,7 +555,8 @@ class AiTurn(models.Model):
             user._woow_ai_mail(subject, turn._question_in_words(user), path)
 
     def _signed_path(self, user):
-        """Path of a link for a mail, by which this user finds the open question after signing in, while it waits.
+        """Path of a link for a mail, by which this user finds the open question after signing in, while it waits, or
+        what is left of that wait.
 
         It gives no rights: nobody is signed in, and nothing is decided by it.
         """
@@ -585,11 +586,16 @@ class AiTurn(models.Model):
             raise Refusal(_("This link was sent to another user. Sign in as that user."))
         # sudo: ai_turn - whether the user may decide it is asked next
         turn = self.sudo().browse(turn_id).exists()
-        is_open = fields.Datetime.now() < fields.Datetime.to_datetime(expires_at)
-        is_same = is_open and turn.state == "waiting" and asked in turn._asked_ids()
-        if not is_same or not turn._right_to_decide(self.env.user):
-            raise TooLate(_("This has already been decided or has expired."))
-        return turn._question_path(self.env.user, asked)
+        until, user = fields.Datetime.to_datetime(expires_at), self.env.user
+        if (
+            fields.Datetime.now() < until
+            and turn._right_to_decide(user)
+            and turn._waiting_for(user)
+        ):
+            left = turn._asked_ids()
+            if asked in left or turn.waiting_until == until:
+                return turn._question_path(user, asked if asked in left else left[0])
+        raise TooLate(_("This has already been decided or has expired."))
 
     def _question_in_words(self, reader):
         """Open question of the turn as HTML, for a mail; of a run with what its calls would change."""
