@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from odoo import http, tools
-from odoo.exceptions import AccessError
+from odoo.exceptions import UserError
 from odoo.http import Response, request
 from odoo.tools import config
 
@@ -464,7 +464,7 @@ def _ask_assistant(wanted, exchange):
         with env.cr.savepoint():
             row = env[CALL]._asked_assistant(call.tool.name, call.arguments, wanted.gateway)
             row = row or _begin_to_ask(wanted)
-    except (ApiError, EngineError, Refusal, AccessError) as error:
+    except (ApiError, EngineError, UserError) as error:
         said = api_error.of(error, api_error.request_reader())
         return request.make_json_response(message(_failed(said)))
     turn = row.asked_turn_id

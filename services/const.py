@@ -20,6 +20,7 @@ MAX_DEFINITION = (
 )  # bytes of one tool's definition, about; the largest that is known has 87 kB
 SHORTEST_SECRET = 8  # characters of a secret; a shorter value may be part of any word
 WIRE_CAP = 8 * 1024 * 1024  # bytes of one MCP response
+PROMPT_CHARS = 32_000  # characters of one message of a person
 LLM_RESULT_CAP = 24_000  # characters of one tool result that the LLM reads
 UI_RESULT_CAP = 256 * 1024  # characters of one tool result that is stored and shown
 

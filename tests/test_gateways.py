@@ -11,10 +11,12 @@ from odoo.tests import Form, new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import UniqueViolation
 
+from ..models.turn import ai_turn
 from ..runtime.turns import streams
 from ..runtime.turns.listener import FINAL, Event, frame
 from ..runtime.web import completion
 from ..services import events, jsonrpc
+from ..services.const import PROMPT_CHARS
 from ..services.gateway.asking import MAX_RUNNING
 from .common import SCHEMA
 from .test_gateway import PASSWORD, READING, TAIPEI
@@ -556,12 +558,20 @@ class TestAssistantsAsTools(GatewaysCase):
         result = self._ask_helper(events.error("llm_unreachable", "It does not answer.", None))
         self.assertEqual(self._code_of(result), "llm_unreachable")
         self.assertEqual(self._rows().outcome, "error")
-        for given in ({"question": 5}, {"conversation": "x"}, {"conversation": "99999999"}):
+        long = "x" * (PROMPT_CHARS + 1)
+        for given in (
+            {"question": 5},
+            {"question": long},
+            {"conversation": "x"},
+            {"conversation": "99999999"},
+        ):
             result = self._ask_helper(**given)
             self.assertTrue(result["isError"] and self._code_of(result), result)
         other = self._ask(self.guest).sudo().channel_id
         result = self._ask_helper(conversation=str(other.id))
         self.assertEqual(self._code_of(result), "not_found")
+        with patch.object(ai_turn, "PROMPT_CHARS", 9):
+            self.assertEqual(self._code_of(self._ask_helper()), "refused")
         self.assertEqual(len(self._asked_turns()), 1)
 
     def test_assistants_do_not_ask_in_a_circle(self):

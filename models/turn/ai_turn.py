@@ -10,6 +10,7 @@ from psycopg2.errors import LockNotAvailable
 
 from ...services import events, text
 from ...services.approval import taint
+from ...services.const import PROMPT_CHARS
 from ...services.errors import (
     LlmContextTooLong,
 )
@@ -36,7 +37,6 @@ _logger = logging.getLogger(__name__)
 FINAL_STATES = ("done", "failed", "stopped")
 
 LABEL_CHARS = 60  # of a name in a sentence
-PROMPT_CHARS = 32_000  # characters of one message
 MAX_OPEN_TURNS = 100  # of one person
 RETRY_AFTER = 5  # s, for who has as many
 MAX_ENTERING = 10  # messages that enter a turn at one safe point

@@ -2,6 +2,7 @@
 
 import re
 
+from ..const import PROMPT_CHARS
 from ..specs import ToolSpec
 from . import results
 from .host import ToolResult
@@ -11,7 +12,12 @@ MAX_RUNNING = 3  # questions of one user at once, so that assistants that reach 
 SCHEMA = {
     "type": "object",
     "properties": {
-        "question": {"type": "string", "minLength": 1, "description": "complete in itself"},
+        "question": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": PROMPT_CHARS,
+            "description": "complete in itself",
+        },
         "conversation": {
             "type": "string",
             "description": "number that an earlier answer has named, to go on there",
