@@ -30,7 +30,7 @@ export class ActionMenu extends Component {
         list.showPopover();
         this.place(list);
         const close = (ev) => {
-            if (!list.contains(ev.target)) {
+            if (ev.type === "resize" || ev.target.contains(this.button.el)) {
                 this.menu.state.isOpen = false;
             }
         };

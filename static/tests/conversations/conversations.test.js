@@ -8,6 +8,7 @@ import {
     expect,
     press,
     queryAllTexts,
+    queryOne,
     test,
 } from "@odoo/hoot";
 import { mockService } from "@web/../tests/web_test_helpers";
@@ -190,6 +191,25 @@ describe("export", () => {
         await animationFrame();
         expect(".o_ai_chat_action_menu").toHaveCount(0);
         expect(".o_ai_chat_export button[aria-haspopup]").toBeFocused();
+    });
+
+    test("closes when its button moves, and not when an answer scrolls", async () => {
+        const conversation = server.conversation({ name: "Trip" });
+        await mountChat({ conversationId: conversation.id });
+        const moves = [
+            [window, "resize"],
+            [document, "scroll"],
+        ];
+        for (const [place, name] of moves) {
+            await click(".o_ai_chat_export button[aria-haspopup]");
+            await animationFrame();
+            queryOne(".o_ai_chat_scroll").dispatchEvent(new Event("scroll"));
+            await animationFrame();
+            expect(".o_ai_chat_action_menu").toHaveCount(1);
+            place.dispatchEvent(new Event(name));
+            await animationFrame();
+            expect(".o_ai_chat_action_menu").toHaveCount(0);
+        }
     });
 
     test("says why there is no file", async () => {
