@@ -3,6 +3,7 @@
 from datetime import timedelta
 from unittest.mock import patch
 
+from lxml import etree
 from odoo import Command, fields
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import Form, new_test_user, tagged
@@ -425,6 +426,15 @@ class TestRuns(RunCase):
         self.assertEqual(own.changed, link)
         self.assertIn("<p>All is well.</p>", own.answer_html)
         self.assertFalse(of_admin.answer_html)
+
+    def test_administrators_search_by_what_they_may_read(self):
+        runs = self.env[RUN].with_user(self.admin)
+        self._press()
+        offered = etree.fromstring(runs.get_view(view_type="search")["arch"]).xpath("//field/@name")
+        self.assertIn("name", offered)
+        for name in offered:
+            with self.subTest(name):
+                runs.search([(name, "ilike", "Check")])
 
     def _elsewhere(self):
         return self.env["res.company"].create({"name": "Elsewhere"}).id
