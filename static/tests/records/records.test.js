@@ -38,6 +38,7 @@ test("rows are a table that sorts, and lead to their records", async () => {
     expect(names()).toEqual(["Zoe", "Ann"]);
     expect("tbody tr:first-child td:first-child a").toHaveAttribute("href", "/odoo/res.partner/3");
     expect("tbody tr:first-child td:last-child a").toHaveAttribute("href", "/odoo/res.partner/1");
+    expect("tbody tr:first-child td:nth-child(2)").toHaveAttribute("title", "Graz");
     await click("th:first-child button");
     await animationFrame();
     expect(names()).toEqual(["Ann", "Zoe"]);
