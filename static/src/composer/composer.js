@@ -160,8 +160,11 @@ export class Composer extends Component {
     // Files ------------------------------------------------------------------
 
     onPaste(ev) {
-        const files = [...(ev.clipboardData?.files || [])];
-        const text = ev.clipboardData?.getData("text/plain") || "";
+        const { clipboardData: data } = ev;
+        const text = data?.getData("text/plain") || "";
+        // cells of a spreadsheet come with a picture of themselves
+        const isText = text.trim() && data.types.includes("text/html");
+        const files = isText ? [] : [...(data?.files || [])];
         if (!files.length && isLong(text)) {
             files.push(fileOf(text));
         }

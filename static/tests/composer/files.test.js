@@ -44,9 +44,11 @@ async function choose(...names) {
     await settle();
 }
 
-async function paste(text) {
+async function paste(text, { html = "", file = "" } = {}) {
     const data = new DataTransfer();
-    data.setData("text/plain", text);
+    text && data.setData("text/plain", text);
+    html && data.setData("text/html", html);
+    file && data.items.add(new File(["a"], file, { type: "image/png" }));
     const options = { bubbles: true, cancelable: true, clipboardData: data };
     const isTaken = !queryOne(".o_ai_chat_input").dispatchEvent(
         new ClipboardEvent("paste", options)
@@ -73,6 +75,16 @@ test("a long text becomes a file, pasted or written", async () => {
     expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["Pasted text.txt", "Pasted text.txt"]);
     expect(".o_ai_chat_input").toHaveValue("");
     expect(".o_ai_chat_bubble").toHaveCount(0);
+});
+
+test("cells are pasted as text, a picture as a file", async () => {
+    await mountChat({ conversationId: conversation.id });
+    const cells = { html: "<table><td>1</td></table>", file: "image.png" };
+    expect(await paste("1", cells)).toBe(false);
+    expect(".o_ai_chat_chip").toHaveCount(0);
+    expect(await paste("", { html: "<img src='cat.png'>", file: "cat.png" })).toBe(true);
+    expect(await paste("notes.png", { file: "notes.png" })).toBe(true);
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["cat.png", "notes.png"]);
 });
 
 test("a text that cannot become a file stays where it was written", async () => {
