@@ -9,11 +9,15 @@ export class FileDrop extends Component {
         this.state = useState({ isDragged: false });
         useExternalListener(window, "dragover", (ev) => this.onDragOver(ev));
         useExternalListener(window, "dragleave", (ev) => this.onDragLeave(ev));
-        useExternalListener(window, "drop", () => this.end());
+        useExternalListener(window, "drop", (ev) => this.onDrop(ev));
+    }
+
+    hasFiles(ev) {
+        return ev.dataTransfer?.types.includes("Files");
     }
 
     onDragOver(ev) {
-        if (ev.dataTransfer?.types.includes("Files")) {
+        if (this.hasFiles(ev)) {
             ev.preventDefault(); // else the browser leaves the page for the file
             this.state.isDragged = true;
         }
@@ -27,7 +31,13 @@ export class FileDrop extends Component {
 
     onDrop(ev) {
         this.end();
-        this.props.onDrop([...ev.dataTransfer.files]);
+        if (this.hasFiles(ev)) {
+            ev.preventDefault(); // the same
+            // in Firefox the target may be a text
+            if (ev.target.parentElement?.closest(".o_ai_chat")) {
+                this.props.onDrop([...ev.dataTransfer.files]);
+            }
+        }
     }
 
     end() {

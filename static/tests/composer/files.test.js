@@ -87,6 +87,24 @@ test("cells are pasted as text, a picture as a file", async () => {
     expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["cat.png", "notes.png"]);
 });
 
+/** @returns {Promise<boolean>} whether the page took it, rather than the browser */
+async function drop(place) {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["a"], "notes.txt"));
+    const options = { bubbles: true, cancelable: true, dataTransfer };
+    const isTaken = !place.dispatchEvent(new DragEvent("drop", options));
+    await settle();
+    return isTaken;
+}
+
+test("a file is attached wherever on the chat it is dropped, and opened nowhere", async () => {
+    await mountChat({ conversationId: conversation.id });
+    expect(await drop(document.body)).toBe(true);
+    expect(".o_ai_chat_chip").toHaveCount(0);
+    expect(await drop(queryOne(".o_ai_chat_scroll"))).toBe(true);
+    expect(".o_ai_chat_chip_name").toHaveText("notes.txt");
+});
+
 test("a text that cannot become a file stays where it was written", async () => {
     await mountChat({ conversationId: conversation.id });
     server.interrupt(UPLOAD, refusal(422, "storage_full", "There is no more room."));
