@@ -257,6 +257,7 @@ export class AiChat extends Component {
 
     onKeydown(ev) {
         if (pressedKey(ev) === "Escape" && this.ui.isMenuOpen) {
+            ev.preventDefault();
             this.closeMenu();
             this.menu.el.parentElement.querySelector(".o_ai_chat_menu_toggle").focus();
         }

@@ -26,8 +26,8 @@ export class ServerPanel extends Component {
                 this.state.isOpen = false;
             }
         });
-        // on the window: a switch that is being saved is disabled and has no focus
-        useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
+        // a switch that is being saved is disabled and has no focus; before the window, where the panel around closes
+        useExternalListener(document, "keydown", (ev) => this.onKeydown(ev));
     }
 
     get title() {
@@ -94,6 +94,7 @@ export class ServerPanel extends Component {
 
     onKeydown(ev) {
         if (pressedKey(ev) === "Escape" && this.state.isOpen) {
+            ev.preventDefault();
             this.state.isOpen = false;
             this.root.el.querySelector("button").focus();
         }

@@ -1,4 +1,5 @@
 import {
+    after,
     animationFrame,
     beforeEach,
     click,
@@ -94,6 +95,25 @@ test("a line tells what a new chat may use, and what is switched off there stays
         cloud_service_id: 5,
         enabled_servers: ["time"],
     });
+});
+
+test("the Escape that closes the servers or the list of chats closes nothing around them", async () => {
+    const hear = (ev) => expect.step(ev.defaultPrevented);
+    window.addEventListener("keydown", hear); // before the chat does, as the backend's panel
+    after(() => window.removeEventListener("keydown", hear));
+    getFixture().style.width = "400px";
+    await mountChat();
+    for (const opener of [".o_ai_chat_scope", ".o_ai_chat_menu_toggle"]) {
+        await click(opener);
+        await settle();
+        expect(opener).toHaveAttribute("aria-expanded", "true");
+        await press("Escape");
+        await animationFrame();
+        expect(opener).toHaveAttribute("aria-expanded", "false");
+        expect.verifySteps([true]);
+    }
+    await press("Escape");
+    expect.verifySteps([false]);
 });
 
 test("it follows the switches of a conversation", async () => {
