@@ -11,7 +11,8 @@ import { pressedKey } from "../core/keys";
 
 /** A finger writes: Enter begins a line, and the button sends. */
 const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
-const isSending = ({ shiftKey, ctrlKey, metaKey }) =>
+/** @returns {boolean} whether a press on Enter sends */
+export const isSending = ({ shiftKey, ctrlKey, metaKey }) =>
     ctrlKey || metaKey || (!shiftKey && !isTouch());
 
 /** Where the person writes. The text belongs to its owner, so that a draft outlives the view. */

@@ -2,6 +2,7 @@ import { Component, markup, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { formatMomentFull } from "../core/format";
 import { Attachments } from "../composer/attachments";
+import { isSending } from "../composer/composer";
 import { MentionChips } from "../mentions/mention_chips";
 import { isSame, withoutMention } from "../mentions/mention_text";
 import { CopyButton } from "../markdown/copy_button";
@@ -90,7 +91,7 @@ export class Question extends Component {
         if (key === "Escape") {
             ev.stopPropagation();
             this.cancelEdit();
-        } else if (key === "Enter" && !ev.shiftKey) {
+        } else if (key === "Enter" && isSending(ev)) {
             ev.preventDefault();
             this.saveEdit();
         }

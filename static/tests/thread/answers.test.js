@@ -7,6 +7,7 @@ import {
     manuallyDispatchProgrammaticEvent,
     pointerDown,
     pointerUp,
+    press,
     queryAll,
     queryAllTexts,
     queryOne,
@@ -15,6 +16,7 @@ import {
     test,
 } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { mountChat, say, settle } from "../ai_chat_test_helpers";
 import { FakeServer } from "../fake_server";
 
@@ -163,6 +165,19 @@ test("the Escape that ends a composition leaves the question in its editor", asy
     await settle();
     expect(".o_ai_chat_question_input").toHaveCount(1);
     await manuallyDispatchProgrammaticEvent(editor, "keydown", { key: "Escape" });
+    await settle();
+    expect(".o_ai_chat_question_input").toHaveCount(0);
+});
+
+test("a finger begins a line with Enter in a question that is edited, too", async () => {
+    await mountChat({ conversationId: conversation.id });
+    patchWithCleanup(window, { matchMedia: () => ({ matches: true }) });
+    await click(".o_ai_chat_edit_question");
+    await settle();
+    await press("Enter");
+    await settle();
+    expect(".o_ai_chat_question_input").toHaveCount(1);
+    await press("Enter", { ctrlKey: true });
     await settle();
     expect(".o_ai_chat_question_input").toHaveCount(0);
 });
