@@ -136,6 +136,7 @@ export class ChatPanel extends Component {
         this.getNewChat = () => this.panel.choice();
         this.onShow = this.onShow.bind(this);
         this.expand = this.expand.bind(this);
+        this.close = this.close.bind(this);
         useExternalListener(window, "keydown", (ev) => this.onKeydown(ev));
     }
 
@@ -155,15 +156,20 @@ export class ChatPanel extends Component {
             getNewChat: this.getNewChat,
             onShow: this.onShow,
             onExpand: this.expand,
-            onClose: this.panel.close,
+            onClose: this.close,
         };
+    }
+
+    /** The focus goes back to the button that opened it. */
+    close() {
+        this.panel.close();
+        document.querySelector(".o_ai_chat_systray button")?.focus();
     }
 
     onKeydown(ev) {
         const isEscape = pressedKey(ev) === "Escape" && !ev.shiftKey && !ev.defaultPrevented;
         if (isEscape && this.root.el?.contains(ev.target)) {
-            this.panel.close();
-            document.querySelector(".o_ai_chat_systray button")?.focus();
+            this.close();
         }
     }
 

@@ -32,11 +32,15 @@ export class CommandPanel extends Component {
         }
     }
 
+    close() {
+        this.props.center.dismiss();
+        this.props.onDone();
+    }
+
     onKeydown(ev) {
         if (pressedKey(ev) === "Escape") {
             ev.stopPropagation();
-            this.props.center.dismiss();
-            this.props.onDone();
+            this.close();
         }
     }
 }

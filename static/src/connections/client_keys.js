@@ -1,4 +1,4 @@
-import { Component, onWillStart, useState } from "@odoo/owl";
+import { Component, onWillStart, useRef, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
@@ -7,7 +7,7 @@ import { formatMomentFull } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { RequestError, attempt } from "../core/try_again";
 import { ConnectClient } from "./connect_client";
-import { pressedKey } from "../core/keys";
+import { pressedKey, useFocusBack } from "../core/keys";
 
 const USUAL_DAYS = 90;
 
@@ -21,6 +21,7 @@ export class ClientKeys extends Component {
         this.api = new McpApi();
         this.dialog = useService("dialog");
         useAutofocus({ refName: "name" });
+        this.newButton = useRef("new");
         this.usualDays = USUAL_DAYS;
         /** `made`: the key that was just made, which nobody can show again. */
         this.state = useState({
@@ -36,6 +37,10 @@ export class ClientKeys extends Component {
             copied: "",
             error: null,
         });
+        useFocusBack(
+            () => this.state.isMaking,
+            () => this.newButton.el
+        );
         onWillStart(() => this.attempt(() => this.load()));
     }
 

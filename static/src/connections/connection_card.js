@@ -4,7 +4,7 @@ import { _t } from "@web/core/l10n/translation";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
 import { RequestError } from "../core/try_again";
-import { pressedKey } from "../core/keys";
+import { pressedKey, useFocusBack } from "../core/keys";
 
 /** One shared server, and the person's key for it. */
 export class ConnectionCard extends Component {
@@ -22,8 +22,13 @@ export class ConnectionCard extends Component {
     setup() {
         this.dialog = useService("dialog");
         this.key = useRef("key");
+        this.editButton = useRef("edit");
         useAutofocus({ refName: "key" });
         this.state = useState({ isEditing: false, isBusy: false, error: "" });
+        useFocusBack(
+            () => this.state.isEditing,
+            () => this.editButton.el
+        );
     }
 
     get since() {

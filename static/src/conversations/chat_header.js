@@ -1,7 +1,7 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { ExportMenu } from "./export_menu";
-import { pressedKey } from "../core/keys";
+import { pressedKey, useFocusBack } from "../core/keys";
 
 /** What is open, and what can be done with it as a whole. */
 export class ChatHeader extends Component {
@@ -30,10 +30,15 @@ export class ChatHeader extends Component {
 
     setup() {
         this.nameInput = useRef("name");
+        this.renameButton = useRef("rename");
         this.state = useState({ isEditing: false, name: "" });
         useEffect(
             (el) => el?.select(),
             () => [this.nameInput.el]
+        );
+        useFocusBack(
+            () => this.state.isEditing,
+            () => this.renameButton.el
         );
     }
 

@@ -9,7 +9,7 @@ import { ActionMenu } from "../menu/action_menu";
 import { ARCHIVE } from "./conversation_index";
 import { ListFilter } from "../filters/list_filter";
 import { Selection } from "./selection";
-import { pressedKey } from "../core/keys";
+import { pressedKey, useFocusBack } from "../core/keys";
 
 /** Milliseconds without a key after which the list is searched. */
 const SEARCH_DELAY = 250;
@@ -69,6 +69,10 @@ export class ConversationList extends Component {
         useEffect(
             (el) => el?.select(),
             () => [this.nameInput.el]
+        );
+        useFocusBack(
+            () => this.state.renamedId,
+            (id) => this.rows.el?.querySelector(`[data-row="${id}"] [aria-haspopup]`)
         );
         this.search = useDebounced(() => {
             this.state.isTyping = false;
@@ -186,6 +190,8 @@ export class ConversationList extends Component {
         if (await this.props.onAct(action, said, folderId)) {
             this.state.said = this.outcome(action, said);
             this.selection.stop();
+        } else {
+            this.goneAt = null;
         }
     }
 
@@ -288,6 +294,7 @@ export class ConversationList extends Component {
     }
 
     startRename(conversation) {
+        this.goneAt = null;
         Object.assign(this.state, {
             renamedId: conversation.id,
             name: this.title(conversation),

@@ -1,7 +1,7 @@
 import { Component, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { ActionMenu } from "../menu/action_menu";
-import { pressedKey } from "../core/keys";
+import { pressedKey, useFocusBack } from "../core/keys";
 
 /** Folders above the conversations: each opens, and takes what is dropped on it. */
 export class FolderList extends Component {
@@ -23,12 +23,20 @@ export class FolderList extends Component {
     };
 
     setup() {
+        this.root = useRef("root");
         this.input = useRef("input");
         /** `editedId`: of the folder that gets a name, 0 for a new one. */
         this.state = useState({ editedId: null, name: "", overId: null });
         useEffect(
             (el) => el?.select(),
             () => [this.input.el]
+        );
+        useFocusBack(
+            () => this.state.editedId,
+            (id) => {
+                const opener = id ? `[data-row="${id}"] [aria-haspopup]` : ".o_ai_chat_new_folder";
+                return this.root.el?.querySelector(opener);
+            }
         );
     }
 

@@ -1,4 +1,4 @@
-import { Component, onMounted, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
+import { Component, onMounted, onWillStart, useRef, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
@@ -12,6 +12,7 @@ import { wantsSignIn } from "./server_list";
 import { badge, stateClass, stateLabel } from "./server_state";
 import { TestSteps } from "./test_steps";
 import { ToolList } from "./tool_list";
+import { useFocusBack } from "../core/keys";
 
 /** One server: how it is, what it offers, and everything that can be done with it. */
 export class ServerCard extends Component {
@@ -41,9 +42,9 @@ export class ServerCard extends Component {
         this.editButton = useRef("edit");
         onWillStart(() => this.props.isOpen && this.open());
         onMounted(() => this.props.isOpen && this.toggle.el.focus());
-        useEffect(
-            (isEditing) => isEditing && (() => this.editButton.el?.focus()),
-            () => [this.state.isEditing]
+        useFocusBack(
+            () => this.state.isEditing,
+            () => this.editButton.el
         );
     }
 

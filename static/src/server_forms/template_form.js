@@ -1,4 +1,4 @@
-import { Component, onWillStart, useState } from "@odoo/owl";
+import { Component, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { copyText } from "../core/clipboard";
 import { trustLevels } from "./trust_levels";
@@ -27,6 +27,7 @@ export class TemplateForm extends Component {
     };
 
     setup() {
+        this.root = useRef("root");
         this.state = useState({
             templates: [],
             chosen: null,
@@ -40,6 +41,17 @@ export class TemplateForm extends Component {
             isCopied: false,
         });
         onWillStart(() => this.load());
+        // What was chosen takes the focus, and gives it back to its button.
+        useEffect(
+            (chosen) => {
+                if (chosen) {
+                    this.root.el.querySelector("input, select, button").focus();
+                    const opener = `[data-template="${chosen.id}"]`;
+                    return () => this.root.el?.querySelector(opener)?.focus();
+                }
+            },
+            () => [this.state.chosen]
+        );
     }
 
     async load() {

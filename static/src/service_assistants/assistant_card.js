@@ -1,4 +1,4 @@
-import { Component, onMounted, useEffect, useRef, useState } from "@odoo/owl";
+import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_dialog";
 import { _t } from "@web/core/l10n/translation";
 import { useService } from "@web/core/utils/hooks";
@@ -7,6 +7,7 @@ import { lockLabel } from "../mcp_servers/lock_label";
 import { AssistantForm } from "./assistant_form";
 import { AssistantRatings } from "./assistant_ratings";
 import { AssistantVersions } from "./assistant_versions";
+import { useFocusBack } from "../core/keys";
 
 /** One assistant of a cloud service: its form, versions and ratings. */
 export class AssistantCard extends Component {
@@ -41,9 +42,9 @@ export class AssistantCard extends Component {
             error: null,
         });
         onMounted(() => this.props.isOpen && this.toggle.el.focus());
-        useEffect(
-            (isEditing) => isEditing && (() => this.buttons.el?.firstElementChild.focus()),
-            () => [this.state.shown === "form"]
+        useFocusBack(
+            () => this.state.shown === "form",
+            () => this.buttons.el?.firstElementChild
         );
     }
 

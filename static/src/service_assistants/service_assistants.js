@@ -1,9 +1,10 @@
-import { Component, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
+import { Component, onWillStart, useRef, useState } from "@odoo/owl";
 import { registry } from "@web/core/registry";
 import { AiApi } from "../core/ai_api";
 import { TryAgain } from "../core/try_again";
 import { AssistantCard } from "./assistant_card";
 import { AssistantForm } from "./assistant_form";
+import { useFocusBack } from "../core/keys";
 
 /** The assistants of a cloud service: to add, change, switch and compare. */
 export class ServiceAssistants extends Component {
@@ -25,9 +26,9 @@ export class ServiceAssistants extends Component {
             error: null,
         });
         onWillStart(() => this.load());
-        useEffect(
-            (isAdding) => isAdding && (() => this.addButton.el?.focus()),
-            () => [this.state.isAdding]
+        useFocusBack(
+            () => this.state.isAdding,
+            () => this.addButton.el
         );
     }
 

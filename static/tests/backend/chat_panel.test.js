@@ -1,5 +1,30 @@
-import { expect, test } from "@odoo/hoot";
-import { chatPanelService } from "@woow_paas_platform/backend/chat_panel";
+import { click, expect, press, queryOne, test } from "@odoo/hoot";
+import { Component, xml } from "@odoo/owl";
+import { defineMailModels } from "@mail/../tests/mail_test_helpers";
+import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { ChatPanel, chatPanelService, ChatSystray } from "@woow_paas_platform/backend/chat_panel";
+import { settle } from "../ai_chat_test_helpers";
+
+defineMailModels();
+
+class Frame extends Component {
+    static template = xml`<button class="close" t-on-click="props.chat.onClose">Close</button>`;
+    static props = ["*"];
+}
+
+test("whichever way the panel is closed, its button has the focus again", async () => {
+    patchWithCleanup(ChatPanel, { components: { ChatFrame: Frame } });
+    await mountWithCleanup(ChatSystray);
+    for (const close of [() => click(".close"), () => press("Escape")]) {
+        await click(".o_ai_chat_systray button");
+        await settle();
+        queryOne(".close").focus();
+        await close();
+        await settle();
+        expect(".o_ai_chat_panel").toHaveCount(0);
+        expect(".o_ai_chat_systray button").toBeFocused();
+    }
+});
 
 test("what was read anywhere is new no more", () => {
     const handlers = {};

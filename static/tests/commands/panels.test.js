@@ -19,6 +19,13 @@ test("what a command shows goes with the next message", async () => {
     expect(".o_ai_chat_command_rows").toHaveCount(0);
 });
 
+test("who closes it goes on writing", async () => {
+    await click(".o_ai_chat_command .btn-close");
+    await settle();
+    expect(".o_ai_chat_command").toHaveCount(0);
+    expect(".o_ai_chat_input").toBeFocused();
+});
+
 test("one panel at a time stands above the composer", async () => {
     await click(".o_ai_chat_attach button");
     await settle();

@@ -76,6 +76,7 @@ test("a new key is shown until the page is left", async () => {
     expect.verifySteps([{ name: "Editor", days: 90, password: "secret" }]);
     expect(".o_woow_made_key code").toHaveText("abc123");
     expect("form").toHaveCount(0);
+    expect(".o_woow_client_keys > .btn-primary").toBeFocused();
 });
 
 test("a wrong password keeps the form", async () => {

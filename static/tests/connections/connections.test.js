@@ -1,4 +1,4 @@
-import { animationFrame, click, describe, expect, test } from "@odoo/hoot";
+import { animationFrame, click, describe, edit, expect, press, test } from "@odoo/hoot";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiConnections } from "@woow_paas_platform/connections/ai_connections";
@@ -19,6 +19,10 @@ async function mountConnections(disconnect = async () => {}) {
     patchWithCleanup(McpApi.prototype, {
         connections: async () => [CONNECTION],
         grants: async () => [GRANT],
+        async connect(id, key) {
+            expect.step(`connect ${id} ${key}`);
+            return CONNECTION;
+        },
         async disconnect(id) {
             expect.step(`disconnect ${id}`);
             await disconnect();
@@ -49,6 +53,21 @@ test("what takes effect at once is asked about first", async () => {
     await ask(".o_woow_connection .btn-outline-danger");
     await ask(".modal .btn-danger");
     expect.verifySteps(["revoke 6", "disconnect 3"]);
+});
+
+test("who has changed a key, or not, goes on where it began", async () => {
+    await mountConnections();
+    const replace = ".o_woow_connection button:contains(Replace)";
+    await ask(replace);
+    await press("Escape");
+    await animationFrame();
+    expect(replace).toBeFocused();
+    await ask(replace);
+    await edit("abc");
+    await press("Enter");
+    await animationFrame();
+    expect(replace).toBeFocused();
+    expect.verifySteps(["connect 3 abc"]);
 });
 
 test("where the session is over there is a way to sign in, in a tab of its own", async () => {

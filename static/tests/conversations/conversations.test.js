@@ -148,6 +148,7 @@ describe("conversations", () => {
         await settle();
         expect(conversation.name).toBe("New name");
         expect(".o_ai_chat_title").toHaveText("New name");
+        expect(".o_ai_chat_rename").toBeFocused();
         expect(".o_ai_chat_conversation .fw-bold").toHaveText("New name");
 
         await click(".o_ai_chat_delete");

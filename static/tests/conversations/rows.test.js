@@ -135,11 +135,17 @@ test("a conversation is renamed and deleted in its row", async () => {
     await settle();
     expect(second.name).toBe("Weather");
     expect(`[data-conversation-id='${second.id}']`).toHaveText(/Weather/);
+    const menu = `li:has([data-conversation-id='${second.id}']) [aria-haspopup]`;
+    expect(menu).toBeFocused();
 
     await choose(second, "Delete");
     expect(".modal-body").toHaveText(/“Weather”/);
     await click(".modal .btn-secondary");
     await settle();
+    await choose(second, "Rename");
+    await press("Escape");
+    await animationFrame();
+    expect(menu).toBeFocused();
     expect(server.conversations).toHaveLength(2);
     await choose(second, "Delete");
     await click(".modal .btn-danger");
@@ -197,6 +203,7 @@ test("folders are made, named and deleted, and keep their conversations", async 
     await animationFrame();
     await name("Drinks");
     expect(folders()).toEqual(["Drinks"]);
+    expect(".o_ai_chat_new_folder").toBeFocused();
     await choose(tea, "Move to folder…");
     expect(".modal-title").toHaveText("Move to folder");
     expect(".modal p").toHaveText("Tea");
@@ -220,6 +227,7 @@ test("folders are made, named and deleted, and keep their conversations", async 
     await animationFrame();
     await name("Leaves");
     expect(folders()).toEqual(["Leaves"]);
+    expect(menu).toBeFocused();
     await click(menu);
     await animationFrame();
     await click("[role=menuitem]:contains(Delete)");

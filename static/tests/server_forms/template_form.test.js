@@ -66,6 +66,7 @@ test("a template's form is made of its fields; what is secret is not shown", asy
     expect(".o_woow_template").toHaveText(/GitHub\s*Issues\.\s*Development/);
     await click(".o_woow_template");
     await animationFrame();
+    expect("#o_woow_template_token").toBeFocused();
     expect("#o_woow_template_token").toHaveAttribute("type", "password");
     expect("#o_woow_template_token").toHaveAttribute("required");
     expect("#o_woow_template_sets").toHaveAttribute("type", "text");
@@ -108,6 +109,7 @@ test("what the operator has not enabled is shown with the lines to send", async 
     await click("button:contains(Other templates)");
     await animationFrame();
     expect(".o_woow_template").toHaveCount(2);
+    expect("[data-template=files]").toBeFocused();
 });
 
 test("an administrator chooses among the environments that the operator has released", async () => {
