@@ -9,6 +9,7 @@ import { ServerList } from "./server_list";
 import { stateClass, stateLabel } from "./server_state";
 import { TemplateForm } from "../server_forms/template_form";
 import { RequestError, TryAgain } from "../core/try_again";
+import { useFocusBack } from "../core/keys";
 
 /** The MCP servers of a cloud service, or a person's own: to add, change, test and switch. */
 export class McpServers extends Component {
@@ -33,8 +34,15 @@ export class McpServers extends Component {
         const bus = useService("bus_service");
         this.buttons = useRef("buttons");
         this.list = useState(new ServerList(this.props.cloudServiceId || null));
-        /** adding: "" | "address" | "template" | "json"; openId: the card that was just added */
-        this.ui = useState({ adding: "", openId: 0, isBusy: false, error: "" });
+        /**
+         * adding: "" | "address" | "template" | "json"; isChanged: something was written there; openId: the card that
+         * was just added
+         */
+        this.ui = useState({ adding: "", isChanged: false, openId: 0, isBusy: false, error: "" });
+        useFocusBack(
+            () => this.ui.adding || null,
+            (adding) => this.buttons.el?.querySelector(`[data-adding=${adding}]`)
+        );
         const load = () => this.list.load();
         bus.subscribe("woow_ai/mcp_server", load);
         bus.start();
@@ -61,6 +69,12 @@ export class McpServers extends Component {
 
     show(adding) {
         this.ui.adding = this.ui.adding === adding ? "" : adding;
+        this.ui.isChanged = false;
+    }
+
+    /** What is written would be lost with the form: only its own buttons close it. */
+    get isHeld() {
+        return ["address", "template"].includes(this.ui.adding) && this.ui.isChanged;
     }
 
     async add(values) {
@@ -103,9 +117,7 @@ export class McpServers extends Component {
         this.ui.isBusy = false;
     }
 
-    /** The focus goes back to the button that opened the form. */
     close() {
-        this.buttons.el.querySelector("[aria-expanded=true]").focus();
         this.ui.adding = "";
     }
 

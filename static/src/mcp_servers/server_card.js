@@ -30,10 +30,11 @@ export class ServerCard extends Component {
 
     setup() {
         this.dialog = useService("dialog");
-        /** busy: "" | "test" | "sync" | "switch" */
+        /** busy: "" | "test" | "sync" | "switch"; isChanged: something was written since the form is open */
         this.state = useState({
             isOpen: false,
             isEditing: false,
+            isChanged: false,
             busy: "",
             steps: null,
             error: "",
@@ -119,6 +120,15 @@ export class ServerCard extends Component {
     async open() {
         this.state.isOpen = true;
         await this.attempt("", () => this.props.list.loadTools(this.props.server.id));
+    }
+
+    edit() {
+        Object.assign(this.state, { isEditing: true, isChanged: false });
+    }
+
+    /** What is written in the form would be lost with it: only its own buttons close it. */
+    get isHeld() {
+        return this.state.isEditing && this.state.isChanged;
     }
 
     toggleOpen() {

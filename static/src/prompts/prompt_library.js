@@ -16,11 +16,12 @@ export class PromptLibrary extends Component {
     setup() {
         this.api = new AiApi();
         this.dialog = useService("dialog");
-        /** editedId: of the prompt in the form, 0: a new one, null: no form */
+        /** editedId: of the prompt in the form, 0: a new one, null: no form; isChanged: something was written there */
         this.state = useState({
             prompts: [],
             workspaces: [],
             editedId: null,
+            isChanged: false,
             isLoaded: false,
             error: null,
         });
@@ -45,7 +46,7 @@ export class PromptLibrary extends Component {
     }
 
     edit(id) {
-        this.state.editedId = id;
+        Object.assign(this.state, { editedId: id, isChanged: false });
     }
 
     /** Back to the button that has opened the form. */

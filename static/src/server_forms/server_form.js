@@ -42,6 +42,7 @@ export class ServerForm extends Component {
         this.first = useRef("first");
         this.values = useState(valuesOf(this.props.server));
         this.state = useState({ isSaving: false, error: "" });
+        this.isChanged = false;
         onMounted(() => this.first.el.focus());
     }
 
@@ -104,7 +105,7 @@ export class ServerForm extends Component {
     }
 
     onKeydown(ev) {
-        if (pressedKey(ev) === "Escape") {
+        if (pressedKey(ev) === "Escape" && !this.isChanged) {
             this.props.onCancel();
         }
     }

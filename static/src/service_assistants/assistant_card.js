@@ -34,10 +34,11 @@ export class AssistantCard extends Component {
         this.dialog = useService("dialog");
         this.toggle = useRef("toggle");
         this.buttons = useRef("buttons");
-        /** shown: "" | "form" | "versions" | "ratings" */
+        /** shown: "" | "form" | "versions" | "ratings"; isChanged: something was written since it is shown */
         this.state = useState({
             isOpen: Boolean(this.props.isOpen),
             shown: "",
+            isChanged: false,
             isBusy: false,
             error: null,
         });
@@ -75,8 +76,14 @@ export class AssistantCard extends Component {
         return this.props.providers.find((one) => one.id === id)?.name || "";
     }
 
+    /** What is written in the form would be lost with it: only its own buttons close it. */
+    get isHeld() {
+        return this.state.shown === "form" && this.state.isChanged;
+    }
+
     show(name) {
         this.state.shown = this.state.shown === name ? "" : name;
+        this.state.isChanged = false;
     }
 
     switchAssistant(ev) {

@@ -38,6 +38,7 @@ export class AssistantForm extends Component {
         this.known = this.valuesOf(this.props.assistant);
         this.values = useState({ ...this.known, server_ids: [...this.known.server_ids], note: "" });
         this.state = useState({ isSaving: false, error: "" });
+        this.isChanged = false;
         onMounted(() => this.first.el.focus());
     }
 
@@ -95,7 +96,7 @@ export class AssistantForm extends Component {
     }
 
     onKeydown(ev) {
-        if (pressedKey(ev) === "Escape") {
+        if (pressedKey(ev) === "Escape" && !this.isChanged) {
             this.props.onCancel();
         }
     }

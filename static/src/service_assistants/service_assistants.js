@@ -15,13 +15,17 @@ export class ServiceAssistants extends Component {
     setup() {
         this.api = new AiApi();
         this.addButton = useRef("add");
-        /** assistants: as the API has them; openId: the card that was just added */
+        /**
+         * assistants: as the API has them; isChanged: something was written about a new one; openId: the card that was
+         * just added
+         */
         this.state = useState({
             assistants: [],
             providers: [],
             servers: [],
             isLoaded: false,
             isAdding: false,
+            isChanged: false,
             openId: 0,
             error: null,
         });
@@ -39,6 +43,15 @@ export class ServiceAssistants extends Component {
         } catch (error) {
             this.state.error = error;
         }
+    }
+
+    /** What is written would be lost with the form: only its own buttons close it. */
+    get isHeld() {
+        return this.state.isAdding && this.state.isChanged;
+    }
+
+    toggleAdding() {
+        Object.assign(this.state, { isAdding: !this.state.isAdding, isChanged: false });
     }
 
     async add(values) {

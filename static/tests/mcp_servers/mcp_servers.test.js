@@ -1,4 +1,14 @@
-import { after, animationFrame, describe, expect, queryAllTexts, test } from "@odoo/hoot";
+import {
+    after,
+    animationFrame,
+    click,
+    describe,
+    edit,
+    expect,
+    press,
+    queryAllTexts,
+    test,
+} from "@odoo/hoot";
 import { advanceTime } from "@odoo/hoot-mock";
 import { Component, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
@@ -121,4 +131,29 @@ test("each shared server shows its state in words", async () => {
     await mountWithCleanup(Page);
     const words = [...document.querySelectorAll(".o_woow_shared_server .o_woow_server_state")];
     expect(words.map((word) => word.textContent)).toEqual(shared.map(([, word]) => word));
+});
+
+test("what is written about a new server is lost by Cancel alone", async () => {
+    patchWithCleanup(browser, { fetch: async () => json(NOTHING) });
+    await mountWithCleanup(McpServers, { props: {} });
+    const [address, template] = ["[data-adding=address]", "[data-adding=template]"];
+    await click(address);
+    await animationFrame();
+    await press("Escape");
+    await animationFrame();
+    expect("form").toHaveCount(0);
+    expect(address).toBeFocused();
+    await click(address);
+    await animationFrame();
+    await edit("https://crm.example.com/mcp");
+    await press("Escape");
+    await animationFrame();
+    expect("input[type=url]").toHaveValue("https://crm.example.com/mcp");
+    expect(address).not.toBeEnabled();
+    expect(template).not.toBeEnabled();
+    await click("button:contains(Cancel)");
+    await animationFrame();
+    expect("form").toHaveCount(0);
+    expect(address).toBeFocused();
+    expect(template).toBeEnabled();
 });

@@ -67,6 +67,28 @@ test("a refusal keeps what was written", async () => {
     expect("textarea").toHaveValue("Tea?");
 });
 
+test("what is written in one prompt is not lost to another one", async () => {
+    server.savedPrompts = ["tea", "tide"].map((name, id) => ({
+        ...PROMPT,
+        id: id + 1,
+        name,
+        content: `${name}?`,
+    }));
+    await mountLibrary();
+    await click("[data-prompt-id='1'] button:contains(Edit)");
+    await settle();
+    expect("[data-prompt-id='2'] button:contains(Edit)").toBeEnabled();
+    await click("textarea");
+    await fill(" Now?");
+    await settle();
+    expect("[data-prompt-id='2'] button:contains(Edit)").not.toBeEnabled();
+    expect(".o_woow_add_prompt").not.toBeEnabled();
+    await click("button:contains(Cancel)");
+    await settle();
+    expect("[data-prompt-id='1'] button:contains(Edit)").toBeFocused();
+    expect(".o_woow_add_prompt").toBeEnabled();
+});
+
 test("a workspace's prompt is changed by its managers only", async () => {
     const workspace = { id: 1, name: "ACME" };
     server.savedPrompts = [
