@@ -857,7 +857,14 @@ SCHEMAS = {
     "Decision": _object(
         {"id": TEXT, "decision": TEXT},
         {
-            "arguments": OBJECT,
+            "arguments": {
+                **OBJECT,
+                "description": "All arguments of a call; with `unchanged` only the others; as asked if left out",
+            },
+            "unchanged": {
+                **_list(TEXT),
+                "description": "Names of arguments that stay as asked",
+            },
             "content": OBJECT,
             "reason": TEXT,
             "shown": {

@@ -168,6 +168,37 @@ class TestApproval(TurnByHandCase):
         )
         self.assertEqual(self._events("tool_result")[0]["args"], {"city": "Rome"})
 
+    def test_what_is_unchanged_stays_as_asked(self):
+        """A browser may round the long id, so it only names it."""
+        self.forecast.input_schema = '{"type": "object", "properties": {"id": {"type": "integer"}}}'
+        asked = {"id": 1234567890123456789, "city": "Taipei", "tags": [], "note": "cold"}
+        changed = {**asked, "city": "Rome"}
+        without = {name: changed[name] for name in ("id", "city", "tags")}
+        for values, arguments in (
+            ({}, asked),
+            ({"arguments": {}, "unchanged": list(asked)}, asked),
+            ({"arguments": {"city": "Rome"}, "unchanged": ["id", "tags", "note"]}, changed),
+            ({"arguments": {"city": "Rome"}, "unchanged": ["tags", "id", "none"]}, without),
+            ({"arguments": {"city": "Rome"}}, {"city": "Rome"}),
+        ):
+            with self.subTest(**values):
+                self._asked((self.forecast, asked))
+                self.assertEqual(self._decide("approve_once", **values)[0], 200)
+                call = self.turn.call_ids
+                self.assertEqual(list(call.arguments.items()), list(arguments.items()))
+                self.assertEqual(call.is_changed, arguments != asked)
+                (verdict,) = self._resume("call_1_1")
+                instead = None if arguments == asked else arguments
+                self.assertEqual((verdict.kind, verdict.arguments), ("run", instead))
+                self.turn.call_ids.unlink()
+
+    def test_unchanged_arguments_are_of_one_allowed_call(self):
+        self._asked((self.forecast, TAIPEI), (self.alerts, TAIPEI))
+        for decision, question in (("deny", "call_1_1"), ("approve_once", "all")):
+            with self.subTest(decision=decision):
+                refused = self._decide(decision, question, unchanged=["city"])
+                self._assert_error(refused, 400, "invalid_field")
+
     def test_changed_arguments_meet_the_rules_again(self):
         self.env["woow_paas_platform.approval_rule"].create(
             {"tool_id": self.forecast.id, "condition": "city == 'Rome'", "policy": "never"}

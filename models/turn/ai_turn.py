@@ -1207,7 +1207,8 @@ class AiTurn(models.Model):
         """Answer what an `approval_required`, `confirm_required` or `input_required` event asked.
 
         :param asked: the event's id
-        :param values: arguments and reason of a call and what was shown of it, content of an answer
+        :param values: arguments of a call, or those changed and the names of those unchanged, reason and what was
+            shown of it; content of an answer
         :raises Refusal: with a subclass for what is not asked, not up to the current user, comes too late, or does
             not fit
         """
@@ -1247,14 +1248,22 @@ class AiTurn(models.Model):
         self._tell_decisions()
 
     def _record_decision(
-        self, asked, decision, *, arguments=None, reason=None, content=None, shown=None
+        self,
+        asked,
+        decision,
+        *,
+        arguments=None,
+        unchanged=None,
+        reason=None,
+        content=None,
+        shown=None,
     ):
         """Each kind of question has its own decisions."""
         self._check_right(decision)  # as of now
         if decision in QUESTION_DECISIONS:
             self._record_answer(asked, decision, content)
         elif decision in CALL_DECISIONS:
-            self._record_call_decision(asked, decision, arguments, reason, shown)
+            self._record_call_decision(asked, decision, arguments, unchanged, reason, shown)
         elif decision in ROUND_DECISIONS:
             self._record_round_decision(asked, decision)
         else:
@@ -1277,7 +1286,7 @@ class AiTurn(models.Model):
             raise InvalidAnswer(sentence, fields=problems)
         question._answer(decision, (content or {}) if decision == "accept" else None)
 
-    def _record_call_decision(self, asked, decision, arguments, reason, shown):
+    def _record_call_decision(self, asked, decision, arguments, unchanged, reason, shown):
         calls = self._calls_to_decide(asked)
         if decision != "deny" and not all(call._is_as_shown(shown) for call in calls):
             raise Changed(
@@ -1285,8 +1294,11 @@ class AiTurn(models.Model):
             )
         if any(decision not in call.approval_choices for call in calls):
             raise Refusal(self.env._("Calls like this one must be decided one at a time."))
-        if arguments is not None:
-            self._check_changed_arguments(calls, decision, arguments)
+        if arguments is not None or unchanged is not None:
+            if decision == "deny" or len(calls) > 1:
+                raise BadInput("Arguments can only be sent when one call is allowed.")
+            arguments = calls._with_unchanged(arguments or {}, unchanged or ())
+            self._check_changed_arguments(calls, arguments)
         calls._decide(decision, text.storable(arguments), reason)
 
     def _calls_to_decide(self, asked):
@@ -1302,9 +1314,7 @@ class AiTurn(models.Model):
             raise TooLate(self.env._("This has already been decided or has expired."))
         return calls
 
-    def _check_changed_arguments(self, calls, decision, arguments):
-        if decision == "deny" or len(calls) > 1:
-            raise BadInput("Arguments can only be sent when one call is allowed.")
+    def _check_changed_arguments(self, calls, arguments):
         if self.env.user != self.user_id and arguments != (calls.arguments or {}):
             raise Refusal(self.env._("Only the user of the conversation can change the arguments."))
         problem = sentences.translated(

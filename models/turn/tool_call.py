@@ -681,6 +681,12 @@ class ToolCall(models.Model):
             if call.turn_id:
                 call.turn_id._append_events([call._decided_event()])
 
+    def _with_unchanged(self, arguments, unchanged):
+        """Arguments with those, named, that stay as they were asked for: a browser rounds long integers."""
+        before = self.arguments or {}
+        both = {**before, **arguments}
+        return {name: both[name] for name in both if name in arguments or name in unchanged}
+
     def _keeps_fixed(self, arguments):
         """True if these arguments leave alone what the conversation's record has filled in."""
         before = self.arguments or {}

@@ -404,13 +404,15 @@ export class AiApi extends ApiClient {
     /**
      * Answers a question: `approval_required`, `confirm_required` or, with `content`, `input_required`.
      *
-     * @param {{shown?: Object<string, string>}} body `shown`: the `review_hash` of each call that was seen, by its id
+     * @param {{args?: Object, unchanged?: string[], shown?: Object<string, string>}} body `args`: all arguments, or those
+     *  that are not named in `unchanged`; `shown`: the `review_hash` of each call that was seen, by its id
      */
-    decide(turnId, { id, decision, args, content, reason, shown }) {
+    decide(turnId, { id, decision, args, unchanged, content, reason, shown }) {
         return this.request("POST", `/api/ai/turns/${turnId}/decision`, {
             id,
             decision,
             ...(args ? { arguments: args } : {}),
+            ...(unchanged ? { unchanged } : {}),
             ...(content ? { content } : {}),
             ...(reason ? { reason } : {}),
             ...(shown ? { shown } : {}),

@@ -3,6 +3,7 @@ import { localization } from "@web/core/l10n/localization";
 import { jsToPyLocale } from "@web/core/l10n/utils";
 import { user } from "@web/core/user";
 import { AiApiError, errorFromFailure, errorFromResponse, statusSentence } from "./api_error";
+import { parseAnswer, writeJson } from "./format";
 
 /** Milliseconds that a JSON request may take before it counts as a network failure. */
 export const REQUEST_TIMEOUT = 30000;
@@ -51,7 +52,7 @@ export class ApiClient {
                     ...(body === undefined ? {} : { "Content-Type": "application/json" }),
                     ...headers,
                 },
-                body: body === undefined ? undefined : JSON.stringify(body),
+                body: body === undefined ? undefined : writeJson(body),
                 credentials: "same-origin",
                 cache: "no-store",
                 signal,
@@ -70,7 +71,7 @@ export class ApiClient {
         const timer = browser.setTimeout(() => controller.abort(), timeout);
         try {
             const response = await this.fetch(method, url, { body, signal: controller.signal });
-            return response.status === 204 ? null : await response.json();
+            return response.status === 204 ? null : parseAnswer(await response.text());
         } catch (error) {
             if (error instanceof AiApiError && !error.isAborted) {
                 throw error;

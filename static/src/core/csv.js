@@ -14,7 +14,7 @@ function cell(value) {
 }
 
 /**
- * @param {Array<Array<string|number|boolean|null>>} rows
+ * @param {Array<Array<string|number|bigint|boolean|null>>} rows
  * @returns {string} as RFC 4180 has it
  */
 export function csvOf(rows) {

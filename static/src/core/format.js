@@ -117,25 +117,104 @@ export function formatSize(bytes) {
     return `${formatFloat(bytes / 1000 ** power, { digits: [false, power ? 1 : 0] })} ${units[power]}`;
 }
 
-/** JSON that came as a string as what it means; all else as it is. */
-export function parseStructure(text) {
+/** Digits from which a number may be rounded. */
+const LONG = /\d{16}/;
+/** Not Chrome before 114, Firefox before 135, Safari before 18.4. */
+const KEEPS_DIGITS = "rawJSON" in JSON;
+/** Parts of the API's answers that models, servers and people make up. With all other numbers is counted. */
+const MADE_UP = ["args", "result", "schema", "input_schema"];
+
+/**
+ * JSON whose long integers, such as ids of many a service, keep their digits as BigInt, as far as the browser tells them.
+ *
+ * @throws {SyntaxError}
+ */
+export function parseJson(text) {
+    if (!KEEPS_DIGITS || !LONG.test(text)) {
+        return JSON.parse(text);
+    }
+    return JSON.parse(text, (key, value, { source }) =>
+        Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+            ? BigInt(source)
+            : value
+    );
+}
+
+/** Turns integers back into numbers, but for those of `MADE_UP`. */
+function rounded(value) {
+    if (value && typeof value === "object") {
+        for (const [key, one] of Object.entries(value)) {
+            value[key] = MADE_UP.includes(key) ? one : rounded(one);
+        }
+    }
+    return typeof value === "bigint" ? Number(value) : value;
+}
+
+/**
+ * An answer of the API: long integers keep their digits, as in `parseJson`, in what is only shown or sent back.
+ *
+ * @throws {SyntaxError}
+ */
+export function parseAnswer(text) {
+    const answer = parseJson(text);
+    return LONG.test(text) ? rounded(answer) : answer;
+}
+
+/**
+ * For what is sent as a person has written it.
+ *
+ * @throws {SyntaxError} also where this browser would round an integer
+ */
+export function parseUnrounded(text) {
+    if (!KEEPS_DIGITS && LONG.test(text)) {
+        throw new SyntaxError("a number is too long");
+    }
+    return parseJson(text);
+}
+
+/** @param {string|number} [indentation] see `JSON.stringify` */
+export function writeJson(value, indentation) {
+    const write = (key, one) => (typeof one === "bigint" ? JSON.rawJSON(String(one)) : one);
+    return JSON.stringify(value, write, indentation);
+}
+
+/**
+ * A text of JSON with indentation, its numbers as they stand in it.
+ *
+ * @throws {SyntaxError}
+ */
+function indentJson(text) {
+    if (!KEEPS_DIGITS) {
+        return LONG.test(text) ? text : JSON.stringify(JSON.parse(text), null, 2);
+    }
+    const keep = (key, value, { source }) =>
+        typeof value === "number" ? JSON.rawJSON(source) : value;
+    return JSON.stringify(JSON.parse(text, keep), null, 2);
+}
+
+/** What `read` makes of JSON that came as a string; all else as it is. */
+function ofJson(text, read) {
     if (typeof text !== "string" || !/^\s*[[{]/.test(text)) {
         return text;
     }
     try {
-        return JSON.parse(text);
+        return read(text);
     } catch {
         return text;
     }
 }
 
+/** JSON that came as a string as what it means; all else as it is. */
+export function parseStructure(text) {
+    return ofJson(text, parseJson);
+}
+
 /** A value of a tool as readable text: JSON (also when it came as a string) is indented. */
 export function prettyValue(value) {
-    const data = parseStructure(value);
-    if (data === null || data === undefined) {
+    if (value === null || value === undefined) {
         return "";
     }
-    return typeof data === "string" ? data : JSON.stringify(data, null, 2);
+    return typeof value === "string" ? ofJson(value, indentJson) : writeJson(value, 2);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { browser } from "@web/core/browser/browser";
+import { parseAnswer } from "./format";
 import { SseParser } from "./sse_parser";
 
 /** Milliseconds before a stream that the server closed in good order is opened again. */
@@ -185,7 +186,7 @@ export class StreamReader {
             }
             this.lastSeq = seq;
             try {
-                events.push({ ...JSON.parse(data), seq });
+                events.push({ ...parseAnswer(data), seq });
             } catch {
                 console.warn(`Event ${seq} of the stream is not JSON and is left out.`);
             }

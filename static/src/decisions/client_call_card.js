@@ -1,6 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
-import { formatMomentFull } from "../core/format";
+import { formatMomentFull, writeJson } from "../core/format";
 import { visible } from "../questions/visible_text";
 
 const LABELS = {
@@ -32,7 +32,7 @@ export class ClientCallCard extends Component {
     get arguments() {
         return Object.entries(this.props.call.args).map(([name, value]) => ({
             name: visible(name),
-            value: visible(typeof value === "string" ? value : JSON.stringify(value)),
+            value: visible(typeof value === "string" ? value : writeJson(value)),
         }));
     }
 

@@ -1,5 +1,6 @@
 import { Component, markup, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { writeJson } from "../core/format";
 import { ToolTrial } from "../tool_trial/tool_trial";
 import { lockLabel } from "./lock_label";
 
@@ -81,7 +82,7 @@ export class ToolList extends Component {
 
     /** All of it, since each of its words is shown to the model. */
     schemaOf(tool) {
-        return JSON.stringify(tool.input_schema, null, 2);
+        return writeJson(tool.input_schema, 2);
     }
 
     /** Made and escaped by the server. */

@@ -3,7 +3,7 @@ import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { uniqueId } from "@web/core/utils/functions";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
-import { fieldText, formFields, isLongText, readForm } from "./argument_form";
+import { fieldText, formFields, isLongText, readChanges } from "./argument_form";
 import { formatMomentFull } from "../core/format";
 import { RequestError } from "../core/try_again";
 import { RehearsalQuestion } from "../records/rehearsal";
@@ -151,11 +151,11 @@ export class ApprovalCard extends Component {
 
     allow(decision) {
         const { approval } = this.props;
-        const { id, turnId, args: before } = approval;
-        const { args, problems } = readForm(this.fields, this.state.texts, before);
+        const { id, turnId, args } = approval;
+        const { changes, problems } = readChanges(this.fields, this.state.texts, args);
         this.state.problems = problems;
         if (!Object.keys(problems).length) {
-            this.decision.decide(turnId, { id, decision, args, shown: shownOf([approval]) });
+            this.decision.decide(turnId, { id, decision, ...changes, shown: shownOf([approval]) });
         }
     }
 

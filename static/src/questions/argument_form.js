@@ -16,6 +16,7 @@
  * @property {boolean} isPositive a number that is not below zero
  */
 import { localization } from "@web/core/l10n/localization";
+import { parseUnrounded, writeJson } from "../core/format";
 
 const LONG_TEXT = 60; // characters from which a text gets several lines
 
@@ -59,8 +60,9 @@ function fits(kind, options, value) {
     if (kind === "multi") {
         return Array.isArray(value) && value.every((each) => options.includes(each));
     }
-    const types = { text: "string", number: "number", integer: "number", boolean: "boolean" };
-    return types[kind] ? typeof value === types[kind] : true;
+    const number = ["number", "bigint"];
+    const types = { text: ["string"], number, integer: number, boolean: ["boolean"] };
+    return types[kind]?.includes(typeof value) ?? true;
 }
 
 /** Whether the description only repeats what the field is called. */
@@ -113,7 +115,7 @@ export function fieldText({ kind, options }, value) {
     if (kind === "multi") {
         return value.map((each) => options.indexOf(each)).join(",");
     }
-    return kind === "json" ? JSON.stringify(value, null, 2) : String(value);
+    return kind === "json" ? writeJson(value, 2) : String(value);
 }
 
 export function isLongText({ kind }, text) {
@@ -134,23 +136,24 @@ function fieldValue({ kind, options }, text) {
         case "enum":
             return options[Number(text)];
         case "multi":
-            return text.split(",").map((index) => options[Number(index)]);
+            return text ? text.split(",").map((index) => options[Number(index)]) : [];
         case "boolean":
             return text === "true";
         case "json":
-            return JSON.parse(text);
+            return parseUnrounded(text);
     }
-    const number = Number(withPoint(text.trim()));
-    if (!text.trim() || !Number.isFinite(number) || (kind === "integer" && number % 1)) {
+    const written = withPoint(text.trim());
+    const number = Number(written);
+    if (!written || !Number.isFinite(number) || (kind === "integer" && number % 1)) {
         throw new SyntaxError("no number");
     }
-    return number;
+    return /^-?\d{16,}$/.test(written) ? parseUnrounded(written) : number;
 }
 
 /**
  * @param {FormField[]} fields
  * @param {Object<string, string>} texts what stands in the fields
- * @param {Object} args the values before; a text that was and stays empty means no value
+ * @param {Object} args the values before: an empty text or list means no value where there was none
  * @returns {{args: Object, problems: Object<string, string>}} kinds of the fields that cannot be read
  */
 export function readForm(fields, texts, args = {}) {
@@ -158,7 +161,8 @@ export function readForm(fields, texts, args = {}) {
     const problems = {};
     for (const field of fields) {
         const text = texts[field.name] ?? "";
-        const isUnset = text === "" && !(field.kind === "text" && args[field.name] !== undefined);
+        const canBeEmpty = ["text", "multi"].includes(field.kind) && args[field.name] !== undefined;
+        const isUnset = text === "" && !canBeEmpty;
         if (isUnset) {
             if (field.isRequired && field.kind !== "text") {
                 problems[field.name] = "required";
@@ -174,4 +178,27 @@ export function readForm(fields, texts, args = {}) {
         }
     }
     return { args: read, problems };
+}
+
+/**
+ * What a person has changed of a call; of the rest this page need not know all digits.
+ *
+ * @param {FormField[]} fields
+ * @param {Object<string, string>} texts
+ * @param {Object} args as they were asked for
+ * @returns {{changes: {args: Object, unchanged: string[]}|null, problems: Object<string, string>}}
+ *  `unchanged`: names of the other arguments; null: it is as it was asked for
+ */
+export function readChanges(fields, texts, args) {
+    const changed = fields.filter(
+        (field) => texts[field.name] !== fieldText(field, args[field.name])
+    );
+    if (!changed.length) {
+        return { changes: null, problems: {} };
+    }
+    const { args: given, problems } = readForm(changed, texts, args);
+    const unchanged = Object.keys(args).filter(
+        (name) => !changed.some((field) => field.name === name)
+    );
+    return { changes: { args: given, unchanged }, problems };
 }

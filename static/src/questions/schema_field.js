@@ -1,5 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { parseJson, writeJson } from "../core/format";
 import { hiddenText } from "./visible_text";
 
 const PROBLEMS = {
@@ -24,7 +25,7 @@ const PROBLEMS = {
 
 function withoutIndentation(text) {
     try {
-        return JSON.stringify(JSON.parse(text));
+        return writeJson(parseJson(text));
     } catch {
         return text;
     }

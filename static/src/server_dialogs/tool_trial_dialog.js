@@ -3,6 +3,7 @@ import { Dialog } from "@web/core/dialog/dialog";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
 import { useService } from "@web/core/utils/hooks";
+import { parseJson } from "../core/format";
 import { ToolTrial } from "../tool_trial/tool_trial";
 
 /** Tries a tool from its form. */
@@ -20,7 +21,7 @@ export class ToolTrialDialog extends Component {
                 [this.props.toolId],
                 ["name", "input_schema"]
             );
-            this.state.tool = { ...tool, input_schema: JSON.parse(tool.input_schema || "{}") };
+            this.state.tool = { ...tool, input_schema: parseJson(tool.input_schema || "{}") };
         });
     }
 

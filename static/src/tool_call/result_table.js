@@ -3,7 +3,7 @@ const MAX_ROWS = 200;
 const MAX_COLUMNS = 12;
 
 function isPlain(value) {
-    return value === null || ["string", "number", "boolean"].includes(typeof value);
+    return value === null || ["string", "number", "bigint", "boolean"].includes(typeof value);
 }
 
 function isRow(value) {
@@ -21,7 +21,7 @@ function unwrap(data) {
  *
  * @param {any} data
  * @param {number} [maxRows] what is beyond is cut
- * @returns {{columns: string[], rows: Array<Array<string|number|boolean|null>>, isCut: boolean}|null}
+ * @returns {{columns: string[], rows: Array<Array<string|number|bigint|boolean|null>>, isCut: boolean}|null}
  *  `columns` is empty for one record, whose rows are pairs of name and value
  */
 export function resultTable(data, maxRows = MAX_ROWS) {

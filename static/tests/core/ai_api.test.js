@@ -58,6 +58,21 @@ test("a decision says what was shown", async () => {
     ]);
 });
 
+test("a decision and an answer keep the digits of long integers", async () => {
+    mockFetch((url, init) => {
+        expect.step(init.body ?? "");
+        const asked = '{"id":"c1","question":{"args":{"id":1234567890123456789}}}';
+        return new Response(asked, { headers: { "Content-Type": "application/json" } });
+    });
+    const api = new AiApi();
+    const { args } = (await api.decision("c1")).question;
+    await api.decide(9, { id: "c1", decision: "approve_once", args, unchanged: ["tags"] });
+    expect.verifySteps([
+        "",
+        '{"id":"c1","decision":"approve_once","arguments":{"id":1234567890123456789},"unchanged":["tags"]}',
+    ]);
+});
+
 test("204 is nothing", async () => {
     mockFetch(() => new Response(null, { status: 204 }));
     expect(await new AiApi().discard(1)).toBe(null);

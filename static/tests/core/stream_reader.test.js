@@ -65,6 +65,16 @@ beforeEach(() => {
     line = new Line();
 });
 
+test("a long integer of an event keeps its digits", async () => {
+    const stream = line.will(new FakeStream());
+    const events = [];
+    line.read().onEvents = (given) => events.push(...given);
+    await settle();
+    stream.write('id: 1\ndata: {"type":"tool_call","args":{"id":1234567890123456789}}\n\n');
+    await settle();
+    expect(events.map(({ args }) => String(args.id))).toEqual(["1234567890123456789"]);
+});
+
 test("delivers each event once and ends after the final one", async () => {
     const stream = line.will(new FakeStream());
     const reader = line.read();

@@ -13,6 +13,7 @@ import {
 import { Component, reactive, useState, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
+import { parseJson } from "@woow_paas_platform/core/format";
 import { AiApiError } from "@woow_paas_platform/core/api_error";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
 import { applyEvents } from "@woow_paas_platform/turn/turn_events";
@@ -152,7 +153,7 @@ test("what can destroy something is marked, and allowed once unless more is aske
     await animationFrame();
     expect(decisions()).toEqual(["approve_once", "approve_conversation", "approve_always", "deny"]);
     await click("[data-decision=approve_once]");
-    expect(sent).toMatchObject([{ decision: "approve_once", args: { path: "/a" } }]);
+    expect(sent).toEqual([{ id: "c1", decision: "approve_once", shown: { c1: "" } }]);
 });
 
 test("Enter in a field allows what is harmless", async () => {
@@ -162,6 +163,33 @@ test("Enter in a field allows what is harmless", async () => {
     await press("Enter");
     const shown = { c1: "ab12" };
     expect(sent).toMatchObject([{ decision: "approve_once", args: { path: "/b" }, shown }]);
+});
+
+test("what was not touched is allowed as it was asked for", async () => {
+    const sent = await mountAsked({
+        args: parseJson('{"id":1234567890123456789,"tags":[]}'),
+        schema: {
+            properties: {
+                id: { type: "integer" },
+                tags: { type: "array", items: { enum: ["new", "old"] } },
+            },
+            required: ["id", "tags"],
+        },
+    });
+    expect("input[name=id]").toHaveValue("1234567890123456789");
+    await click("[data-decision=approve_once]");
+    expect(sent).toEqual([{ id: "c1", decision: "approve_once", shown: { c1: "" } }]);
+});
+
+test("of what was touched the rest is only named", async () => {
+    const sent = await mountAsked({ args: { path: "/a", most: 3 } });
+    await click("input[name=path]");
+    await edit("/b");
+    await click("[data-decision=approve_once]");
+    const shown = { c1: "" };
+    expect(sent).toEqual([
+        { id: "c1", decision: "approve_once", args: { path: "/b" }, unchanged: ["most"], shown },
+    ]);
 });
 
 test("a call that was allowed says that it starts after the other decisions", async () => {

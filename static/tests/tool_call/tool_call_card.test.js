@@ -11,6 +11,7 @@ import {
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
 import { mockService, mountWithCleanup } from "@web/../tests/web_test_helpers";
 import { AiApiError } from "@woow_paas_platform/core/api_error";
+import { parseJson } from "@woow_paas_platform/core/format";
 import { ToolCallCard } from "@woow_paas_platform/tool_call/tool_call_card";
 
 defineMailModels();
@@ -100,6 +101,18 @@ test("JSON is indented, also when it came as a string", async () => {
     await open();
     expect(queryOne(".o_ai_chat_tool_result").textContent).toBe(
         '{\n  "a": [\n    1,\n    2\n  ]\n}'
+    );
+});
+
+test("numbers of arguments and of JSON keep their digits", async () => {
+    const args = parseJson('{"id":1234567890123456789}');
+    await mountCard({ args, outcome: "ok", result: '{"id":1234567890123456789,"price":100.00}' });
+    await open();
+    expect(queryOne(".o_ai_chat_tool_args").textContent).toBe('{\n  "id": 1234567890123456789\n}');
+    await click(".o_ai_chat_tool_raw");
+    await animationFrame();
+    expect(queryOne(".o_ai_chat_tool_result").textContent).toBe(
+        '{\n  "id": 1234567890123456789,\n  "price": 100.00\n}'
     );
 });
 
