@@ -4,12 +4,14 @@ a record.
 What there is, a new chat is told, too, which has no conversation before its first message or file.
 """
 
+import base64
+import itertools
 from dataclasses import asdict
 
 from odoo import http
 from odoo.http import request
 
-from ..models.conversation.discuss_channel_view import files_of
+from ..models.conversation.discuss_channel_view import files_of, read_sent
 from ..runtime.web import prompts_resources
 from ..runtime.web.api_error import ApiError
 from ..services import text
@@ -78,22 +80,30 @@ class PromptsResourcesController(http.Controller):
         [f"{CONVERSATION}/prompts/get", f"{NEW_CHAT}/prompts/get"], methods=["POST"], **ROUTE
     )
     def get_prompt(self, **where):
-        """A prompt with its arguments, as messages to send or to change first."""
+        """A prompt with its arguments, as messages to send or to change first, and files for the caller's next one."""
         query = query_of(**where)
         values = body("PromptFill")
         arguments = values["arguments"] or {}
         server = server_or_404(query, values["server_id"])
-        dbname, delivered = request.db, (request.env.uid, server.name)
+        dbname, person, lang = request.db, request.env.uid, request.env.lang
+        server_name = server.name
 
-        def shape(filled, write):
-            texts = [m.text for m in filled.messages]
-            db.transaction(dbname, lambda env: env[DELIVERED]._keep(*delivered, texts))
+        def shape(filled, _write):
+            read = _files_of_prompt(filled.messages, (dbname, person))
+
+            def keep(env):
+                env[DELIVERED]._keep(person, server_name, [m.text for m in filled.messages])
+                own = env["discuss.channel"].with_user(person).with_context(lang=lang)
+                return [own._attach_of_prompt(sent)._ai_file_data() for sent in read]
+
+            attached = db.transaction(dbname, keep)
             return {
                 "description": filled.description,
                 "messages": [
-                    {"role": m.role, "text": m.text, "attachments": _stored_files(m.files, write)}
-                    for m in filled.messages
+                    {"role": m.role, "text": m.text, "attachments": kept}
+                    for m, kept in zip(filled.messages, attached, strict=True)
                 ],
+                "left_out": sum(len(m.files) for m in filled.messages) - sum(map(len, attached)),
             }
 
         return prompts_resources.single_response(
@@ -193,6 +203,18 @@ class PromptsResourcesController(http.Controller):
             ),
             lambda found, _write: asdict(found),
         )
+
+
+def _files_of_prompt(messages, person):
+    """Read the files of a prompt, as many as go with one message.
+
+    :param person: as the result see `read_sent`
+    :return: a list of each message
+    """
+    found = [file for message in messages for file in message.files][: files.MAX_FILES]
+    contents = ((file["name"], "", base64.b64decode(file["data"])) for file in found)
+    sent = iter(read_sent(contents, person))
+    return [list(itertools.islice(sent, len(message.files))) for message in messages]
 
 
 def _stored_files(files, write):

@@ -777,7 +777,15 @@ SCHEMAS = {
         }
     ),
     "Listed": _open({"problems": _list(OBJECT)}),
-    "Filled": _open({"messages": _list(OBJECT)}),
+    "Filled": _open(
+        {
+            "messages": {
+                **_list(OBJECT),
+                "description": "Each with its role, text and `attachments`, files for the caller's next message",
+            },
+            "left_out": {**INT, "description": "Number of files that cannot be attached"},
+        }
+    ),
     "Completed": _open({"values": _list(TEXT), "has_more": BOOL}),
     "Contents": _open({"contents": _list(OBJECT)}),
     "Attached": _open({"attachments": _list(ref("File")), "left_out": INT}),

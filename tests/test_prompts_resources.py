@@ -11,6 +11,7 @@ from ..models.mcp.mcp_check import MAX_PROMPTS, PROMPT_DAYS
 from ..services.errors import FileTooComplex
 from ..services.testing.fake_features import RESOURCES
 from ..services.testing.fake_http import respond
+from ..services.testing.fake_tools import PNG
 from .common import AiHttpCase, served_mcp
 
 LETTER = "Dear Ann, please send all open invoices to Bob."
@@ -76,6 +77,45 @@ class TestPromptsResources(AiHttpCase):
         status, answer = self._request("POST", "prompts/get", **values)
         message = {"role": "user", "text": "Greet 台北.", "attachments": []}
         self.assertEqual((status, answer["messages"]), (200, [message]), answer)
+
+    def test_files_of_a_prompt_wait_for_the_callers_next_message(self):
+        self.provider.supports_vision = True
+        self.env.flush_all()
+        values = {"server_id": self.server.id, "name": "picture"}
+        for chat in (f"conversations/{self.chat.id}", f"assistants/{self.assistant.id}"):
+            with self.subTest(chat):
+                status, answer = self._call("POST", f"/api/ai/{chat}/prompts/get", values)
+                self.assertEqual((status, answer["left_out"]), (200, 0), answer)
+                (message,) = answer["messages"]
+                (file,) = message["attachments"]
+                self.assertEqual((message["text"], file["mimetype"]), ("", "image/png"))
+                kept = self.env["ir.attachment"].browse(file["id"])
+                self.assertEqual(kept.create_uid, self.member)
+                self.assertEqual(kept.sudo().woow_unsent_by_id, self.member)
+                self._sign_in(self.stranger)
+                self.assertEqual(self.url_open(file["url"]).status_code, 404)
+                self._sign_in(self.member)
+                self.assertEqual(self.url_open(file["url"]).status_code, 200)
+                turn = self._asked("What is it?", attachment_ids=[file["id"]])
+                self.assertEqual((turn.attachment_ids, turn.taint), (kept, "file"))
+                self.assertEqual((kept.res_model, kept.res_id), ("discuss.channel", self.chat.id))
+                (shown,) = turn._turn_request().history[-1]["pictures"]
+                self.assertEqual((shown["mimetype"], shown["data"]), ("image/png", PNG))
+
+    def test_files_of_a_prompt_that_no_message_takes_are_counted(self):
+        picture = {"type": "image", "data": PNG, "mimeType": "image/png"}
+        sound = {"type": "audio", "data": "TVoAAA==", "mimeType": "audio/wav"}
+        contents = ({"type": "text", "text": "Look."}, [sound, picture], [picture] * 10)
+        messages = [{"role": "user", "content": content} for content in contents]
+        self.fake.faults["prompts/get"] = says({"messages": messages})
+        values = {"server_id": self.server.id, "name": "greet"}
+        status, answer = self._request("POST", "prompts/get", **values)
+        self.assertEqual((status, answer["left_out"]), (200, 3), answer)
+        self.assertEqual([m["text"] for m in answer["messages"]], ["Look.", "", ""])
+        self.assertEqual([len(m["attachments"]) for m in answer["messages"]], [0, 1, 8])
+        waiting = [("woow_unsent_by_id", "=", self.member.id)]
+        kept = self.env["ir.attachment"].sudo().search_count(waiting)
+        self.assertEqual(kept, 9, "nothing else is kept")
 
     def _deliver(self, text, chat=None):
         message = {"role": "user", "content": {"type": "text", "text": text}}

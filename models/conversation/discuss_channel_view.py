@@ -51,7 +51,7 @@ PORTION = 25  # conversations that are looked through at once
 MAX_UNSENT = (
     3 * files.MAX_FILES
 )  # files that wait for their message in a conversation; older ones go
-READING_SECONDS = 30.0  # of all parts of a resource; a request that takes longer ends its worker
+READING_SECONDS = 30.0  # of all files of an answer; a request that takes longer ends its worker
 
 
 class DiscussChannel(models.Model):
@@ -634,22 +634,46 @@ class DiscussChannel(models.Model):
         channel = self._own_conversation()
         if not channel:
             raise NotThere(self.env._("This conversation does not exist."))
-        attached, refusal = self.env["ir.attachment"], None
-        for content in contents:
-            try:
-                if isinstance(content.reading, FileError):
-                    raise content.reading
-                attached += channel._attach_content(
-                    content.name, content.data, {**source, "uri": content.uri}, content.reading
-                )
-            except (Refusal, FileError) as error:
-                refusal = error
+        attached, refusal = self._attach_each(
+            contents,
+            lambda content: channel._attach_content(
+                content.name, content.data, {**source, "uri": content.uri}, content.reading
+            ),
+        )
         if not attached:
             raise refusal or BadInput(self.env._("The file is empty."), "empty_file")
         return {
             "attachments": attached._ai_file_data(),
             "left_out": left_out + len(contents) - len(attached),
         }
+
+    @api.model
+    def _attach_of_prompt(self, sent):
+        """Keep files of a server's prompt for a message that the caller is about to send, in whichever conversation.
+
+        :param sent: see `read_sent`
+        :return: `ir.attachment` records, without those that cannot be attached
+        """
+        attached, _refusal = self._attach_each(
+            sent, lambda file: self._attach_unsent(file.name, file.data, file.reading)
+        )
+        return attached
+
+    def _attach_each(self, sent, attach):
+        """Attach what a server sent, as far as it can be attached.
+
+        :param attach: ``attach(sent file)`` makes the `ir.attachment`
+        :return: (`ir.attachment` records, the last reason to leave one out or None)
+        """
+        attached, refusal = self.env["ir.attachment"], None
+        for file in sent:
+            try:
+                if isinstance(file.reading, FileError):
+                    raise file.reading
+                attached += attach(file)
+            except (Refusal, FileError) as error:
+                refusal = error
+        return attached, refusal
 
     # ------------------------------------------------------------ choice of servers (document 004, §6)
 
@@ -763,23 +787,31 @@ class SentFile:
 
 
 def files_of(source, name, contents, person):
-    """Read what a server sent for a resource; a document takes seconds, so nobody may hold a cursor.
+    """Read what a server sent for a resource.
 
     :param source: ``{"server", "uri"}`` as the person chose it
     :param name: what the server calls it
     :param contents: `services.mcp.features.prompts_resources.ResourceContent`
+    :param person: as the result see `read_sent`
+    """
+    uris = [content.uri or source["uri"] for content in contents]
+    parts = zip(uris, contents, strict=True)
+    return read_sent(((_file_name(uri, name), uri, _data_of(part)) for uri, part in parts), person)
+
+
+def read_sent(sent, person):
+    """Read files that a server sent; a document takes seconds, so nobody may hold a cursor.
+
+    :param sent: name, address (may be empty) and content of each
     :param person: see `services.llm.files.read`
+    :return: `SentFile` of each
     """
     until = time.monotonic() + READING_SECONDS
-    return [
-        _sent(content, source["uri"], name, person, is_late=time.monotonic() > until)
-        for content in contents
-    ]
+    return [_sent(*file, person, is_late=time.monotonic() > until) for file in sent]
 
 
-def _sent(content, uri, name, person, is_late):
-    uri, data, reading = content.uri or uri, _data_of(content), None
-    name = _file_name(uri, name)
+def _sent(name, uri, data, person, is_late):
+    reading = None
     if len(data) <= files.MAX_BYTES:
         if is_late:
             return SentFile(name, uri, data, FileTooComplex())

@@ -42,16 +42,24 @@ class Content:
         return bool(self.whole)
 
 
-def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int, handle: str = "") -> Content:
+def read(
+    result: Mapping[str, Any],
+    *,
+    llm_cap: int,
+    ui_cap: int,
+    handle: str = "",
+    are_files_told: bool = True,
+) -> Content:
     """Turn a tool result into what the LLM reads and what the person sees.
 
     :param llm_cap: characters of `text`
     :param ui_cap: characters of `display`
     :param handle: by which the LLM can read on, see `reading`
+    :param are_files_told: `text` has a line for each file, which the LLM is not given
     """
     content = Content()
     blocks = result.get("content")
-    full = texts.clean("\n".join(_lines(blocks, content.attachments)))
+    full = texts.clean("\n".join(_lines(blocks, content.attachments, are_files_told)))
     structured = result.get("structuredContent")
     shown = full
     if structured is not None and texts.weight(structured, 4 * ui_cap) < 4 * ui_cap:
@@ -72,13 +80,14 @@ def read(result: Mapping[str, Any], *, llm_cap: int, ui_cap: int, handle: str = 
     return content
 
 
-def _lines(blocks: Any, attachments: list[dict[str, str]]) -> Iterator[str]:
+def _lines(blocks: Any, attachments: list[dict[str, str]], are_files_told: bool) -> Iterator[str]:
     """Text of the blocks; behind `MAX_BLOCKS`, and behind the cap of a text, nothing is read."""
     room = MAX_READ
     blocks = blocks if isinstance(blocks, list) else []
     for block in blocks[:MAX_BLOCKS]:
+        count = len(attachments)
         line = _block(block, attachments) if isinstance(block, Mapping) else None
-        if line is not None:
+        if line is not None and (are_files_told or len(attachments) == count):
             yield line[:room]
             room -= len(line) + 1
             if room <= 0:

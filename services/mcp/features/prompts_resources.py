@@ -54,7 +54,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMessage:
-    """`files` are ``{"name", "mimetype", "data"}`` with base64 data."""
+    """`files` are ``{"name", "mimetype", "data"}`` with base64 data, of which `text` says nothing."""
 
     role: str  # "user" or "assistant"
     text: str
@@ -305,6 +305,7 @@ def _message(message: Any) -> PromptMessage | None:
         {"content": blocks if isinstance(blocks, list) else [blocks]},
         llm_cap=const.LLM_RESULT_CAP,
         ui_cap=const.LLM_RESULT_CAP,
+        are_files_told=False,
     )
     return PromptMessage(role=message["role"], text=read.text, files=tuple(read.attachments))
 

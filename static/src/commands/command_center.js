@@ -218,22 +218,31 @@ export class CommandCenter extends Reactive {
         this.prompt = prompt;
     }
 
-    async textOf(prompt, args) {
+    /** @returns {Promise<{text: string, sent?: Object}>} `sent`: files of a server, see `PendingFiles.addSent` */
+    async contentOf(prompt, args) {
         const { api, chatRef } = this.chat;
         if (prompt.savedId) {
-            return api.fillPrompt(prompt.savedId, args);
+            return { text: await api.fillPrompt(prompt.savedId, args) };
         }
-        const { messages } = await api.getPrompt(chatRef, prompt, args);
-        return messages.map((message) => message.text).join("\n\n");
+        const { messages, left_out } = await api.getPrompt(chatRef, prompt, args);
+        const texts = messages.map((message) => message.text).filter(Boolean);
+        const attachments = messages.flatMap((message) => message.attachments);
+        return { text: texts.join("\n\n"), sent: { attachments, left_out } };
     }
 
-    /** What the server makes of the prompt becomes the draft: the person reads it and sends it. */
+    /** What the server makes of the prompt becomes the draft and its files: the person reads it and sends it. */
     async fill(prompt, args) {
         await this.attempt(async (isHere) => {
-            const text = await this.textOf(prompt, args);
-            if (isHere()) {
-                Object.assign(this, { prompt: null, error: null });
+            const { text, sent } = await this.contentOf(prompt, args);
+            if (!isHere()) {
+                return;
+            }
+            Object.assign(this, { prompt: null, error: null });
+            if (text) {
                 this.chat.addToDraft(text);
+            }
+            if (sent) {
+                this.chat.files.addSent(this.chat.currentId, prompt.title || prompt.name, sent);
             }
         });
     }

@@ -1,5 +1,4 @@
 import { markRaw } from "@odoo/owl";
-import { _t } from "@web/core/l10n/translation";
 import { Reactive } from "@web/core/utils/reactive";
 import { entriesByServer, matchingEntries, resourceEntries } from "./resource_list";
 
@@ -117,19 +116,8 @@ export class ResourceCenter extends Reactive {
         const attached = await this.ask(this.chat.api.attachResource(id, entry, args));
         if (attached) {
             this.dismiss();
-            this.chat.files.clearRefusal(id);
-            this.chat.files.addKept(id, attached.attachments);
-            if (attached.left_out) {
-                this.chat.files.refuse(id, this.leftOutSentence(entry, attached.left_out));
-            }
+            this.chat.files.addSent(id, entry.name, attached);
         }
-    }
-
-    leftOutSentence({ name }, count) {
-        return _t(
-            "Some parts of “%(name)s” were not attached (%(count)s). Only text and images can be attached, up to ten.",
-            { count, name }
-        );
     }
 
     async complete({ server, uri }, argument, value, args) {

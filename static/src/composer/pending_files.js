@@ -146,6 +146,26 @@ export class PendingFiles extends Reactive {
         }
     }
 
+    /**
+     * Files that a server sent, as far as they can be attached.
+     *
+     * @param {string} name of what they belong to
+     * @param {{attachments: Object[], left_out: number}} sent `left_out`: how many cannot
+     */
+    addSent(id, name, { attachments, left_out: count }) {
+        this.clearRefusal(id);
+        this.addKept(id, attachments);
+        if (count) {
+            this.refuse(
+                id,
+                _t(
+                    "Some parts of “%(name)s” were not attached (%(count)s). Only text and images can be attached, up to ten.",
+                    { count, name }
+                )
+            );
+        }
+    }
+
     // On the way ---------------------------------------------------------------
 
     /** Sends a file when those before it are through. */

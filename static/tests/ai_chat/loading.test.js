@@ -72,11 +72,15 @@ test("a slash that was typed early offers prompts when the assistants are there"
 });
 
 test("a prompt that was entered early is used when the assistants are there", async () => {
-    server.interrupt("/prompts/get", json({ messages: [{ role: "user", text: "Greet me." }] }));
+    const file = { id: 9, name: "ann.txt", mimetype: "text/plain", url: "/api/ai/attachments/9" };
+    const message = { role: "user", text: "Greet me.", attachments: [file] };
+    server.interrupt("/prompts/get", json({ messages: [message], left_out: 1 }));
     await ask("/wiki:greet");
     expect(".o_ai_chat_command").toHaveCount(0);
     await load();
     expect(".o_ai_chat_input").toHaveValue("Greet me.");
+    expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["ann.txt"]);
+    expect(".o_ai_chat_files_error").toHaveText(/were not attached \(1\)/);
     expect(server.conversations).toHaveLength(0);
 });
 

@@ -29,6 +29,10 @@ function chatOf(...answers) {
             load: async () => {},
         },
         addToDraft: (text) => expect.step(text),
+        files: {
+            addSent: (id, name, { attachments, left_out }) =>
+                expect.step(`${id} ${name} ${attachments.map((file) => file.id)} ${left_out}`),
+        },
         api: {
             savedPrompts: async () => ({ prompts: SAVED }),
             fillPrompt: async (id, fields) => `${id} ${JSON.stringify(fields)}`,
@@ -107,6 +111,26 @@ test("saved prompts stand beside those of servers, and ask for their fields", as
     expect(commands.prompt).toBe(null);
     await commands.run(commands.find("/TEA"));
     expect.verifySteps(["prompts", '3 {"month":"May"}', "4 {}"]);
+});
+
+test("a prompt of a server fills the draft, and its files wait beside it", async () => {
+    const message = (text, ...ids) => ({ text, attachments: ids.map((id) => ({ id })) });
+    const chat = chatOf(() => ({ prompts: [prompt("offer")] }));
+    const commands = new CommandCenter(chat);
+    await commands.loadPrompts();
+    chat.api.getPrompt = async () => ({
+        messages: [message("Look:", 4), message("", 5, 6), message("What is it?")],
+        left_out: 1,
+    });
+    await commands.run(commands.find("/shop:offer"));
+    chat.api.getPrompt = async () => ({ messages: [message("", 7)], left_out: 0 });
+    await commands.run(commands.find("/shop:offer"));
+    expect.verifySteps([
+        "prompts",
+        "Look:\n\nWhat is it?",
+        "7 offer 4,5,6 1",
+        "7 offer 7 0", // no empty draft
+    ]);
 });
 
 test("saved prompts are there though no server answers", async () => {

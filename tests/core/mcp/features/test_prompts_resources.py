@@ -50,7 +50,22 @@ async def test_a_prompt_is_filled_in(any_fake, features):
 async def test_a_picture_in_a_prompt_is_a_file(features):
     (message,) = (await features.prompt("picture", {})).messages
     (file,) = message.files
-    assert (file["mimetype"], file["data"]) == ("image/png", PNG) and file["name"] in message.text
+    assert (file["mimetype"], file["data"], message.text) == ("image/png", PNG, "")
+
+
+async def test_text_of_a_prompt_says_nothing_of_its_files(fake, pool):
+    blocks = [
+        {"type": "text", "text": "Look:"},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "x://a.bin", "blob": "TVoAAA=="}},
+        {"type": "image", "data": "no base64", "mimeType": "image/png"},
+        {"type": "text", "text": "What is it?"},
+    ]
+    fake.faults["prompts/get"] = says({"messages": [{"role": "user", "content": blocks}]})
+    (message,) = (await ServerFeatures(pool, fake.spec, 1).prompt("greet", {})).messages
+    assert [file["name"] for file in message.files] == ["image-1.png", "a.bin"]
+    unread = "[image: the server sent it in a form that cannot be read]"
+    assert message.text == f"Look:\n{unread}\nWhat is it?"
 
 
 async def test_resources_and_templates_are_listed(any_fake, features):
