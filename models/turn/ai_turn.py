@@ -1422,7 +1422,7 @@ class AiTurn(models.Model):
             self._note_density()
 
     def _has_model_answered(self):
-        """Whether a model was asked: a call that was given needs none, nor does a command with nothing to do."""
+        """True if a model was asked: a call that was given needs none, nor does a command with nothing to do."""
         progress = self.transcript or {}
         said = (
             one["role"] == "assistant" and one["content"] for one in progress.get("messages", ())
