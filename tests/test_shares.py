@@ -494,6 +494,15 @@ class TestSharing(Sharing, AiHttpCase):
         )
         self.assertEqual(edited.sudo().client_messages, first.client_messages)
 
+    def test_of_a_text_that_is_too_long_the_model_reads_what_fits(self):
+        self.assistant.config_id.context_length = 8_192
+        own = self._continued(self.colleague, self._share(self.channel)[1])
+        own.sudo().woow_beginning = {"text": f"Begin {'界' * 20_000} end", "sources": []}
+        first = self._ask(self.colleague, "Go on", channel=own).sudo()
+        told, _question = first._turn_request().history
+        self.assertRegex(told["content"], r"(?s)^This conversation continues .*Begin 界.*left out.*end$")
+        self.assertLess(len(told["content"]), 8_192)
+
     def test_the_owner_continues_from_an_answer(self):
         first, _second, third = self.channel.sudo().woow_turn_ids.sorted("id")
         self._sign_in(self.internal)

@@ -93,8 +93,8 @@ class AiTurn(models.Model):
 
         shown = _joined(turns[len(turns) - plan.shown :])
         compaction = None
-        if given:
-            pass  # a summary would stand for turns, and these are none
+        if given:  # a summary would stand for turns, and these are none
+            shown = shown or (budget.cut(given[-1][0], room - around),)
         elif plan.summed_up and (self.is_compact or not budget.is_paused(failures, since)):
             last = plan.summed_up - len(turns) - 1  # the path may begin before what was read
             until = path_since[last]

@@ -22,6 +22,7 @@ RATIOS = (
 )  # reported tokens for an estimated one; what is beyond is another thing than these messages
 PICTURE = 1_000  # tokens
 MESSAGE = 4  # tokens around one
+SHORTEST = 400  # characters that stay of a message however little room there is
 MAX_PAUSE = 16  # turns between two attempts, where summing up fails again and again
 
 
@@ -50,6 +51,18 @@ def tokens_of_rest(system_prompt: str, functions: Iterable[Mapping[str, Any]]) -
     :param functions: definitions of tools as OpenAI's API takes them
     """
     return text.tokens(system_prompt) + sum(map(definition.tokens, functions))
+
+
+def cut(message: Mapping[str, Any], room: int) -> dict[str, Any]:
+    """The same message in about `room` tokens: what it begins and ends with, where it is longer.
+
+    >>> tokens_of([cut({"role": "user", "content": "word " * 9_000}, 500)]) <= 500
+    True
+    """
+    whole = content = message["content"]
+    while (held := tokens_of([{**message, "content": content}])) > room and len(content) > SHORTEST:
+        content = text.cap(whole, max(SHORTEST, len(content) * max(room, 0) * 9 // held // 10))
+    return {**message, "content": content}
 
 
 def ratio(estimated: int, reported: int, former: float = 1.0) -> float:
