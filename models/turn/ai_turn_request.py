@@ -5,7 +5,7 @@ from odoo.tools import SQL
 
 from ...services import text
 from ...services.approval import taint
-from ...services.context import budget, summary
+from ...services.context import budget, fitting, summary
 from ...services.errors import UnsupportedFile
 from ...services.llm import dialect, files, thinking
 from ...services.llm.transcript import with_language
@@ -14,7 +14,7 @@ from ...services.records import mentions as record_mentions
 from ...services.render import markdown
 from ...services.sentence import _lt
 from ...services.specs import Compaction, Context, GivenCall, Limits, Payer, Spending, TurnRequest
-from ...services.turn import names, read_result, remember
+from ...services.turn import names, remember
 from ...tools import host, limits, sentences
 from ...tools.refusals import Unsupported
 from ..base.discuss_channel import CONVERSATION
@@ -36,7 +36,6 @@ FOLDER = (
 FOLDER_READ = "I go by that."
 DELETED = "[The user has deleted this message.]"
 LEFT_OUT = "\n\n[{} more files of the user are left out: of one message {} are read.]"
-OLD_RESULT_CHARS = 2_000  # characters that stay of a tool result of an earlier turn
 
 MAX_SAID = 200  # latest questions that count as said by the person
 BATCH = 40  # turns that are read first, at once
@@ -580,7 +579,7 @@ class AiTurn(models.Model):
         messages = []
         for message in kept_messages:
             if message["role"] == "tool":
-                message = _shortened(message)
+                message = fitting.shortened(message)
             elif calls := message.get("tool_calls"):
                 answered_calls = [call for call in calls if call["id"] in answered]
                 message = {**message, "tool_calls": answered_calls}
@@ -674,16 +673,6 @@ class AiTurn(models.Model):
         """The event of a summary; one that an earlier version made is Markdown only."""
         event = made["event"]
         return event if "html" in event else {**event, "html": markdown.shown(event["content"])}
-
-
-def _shortened(message):
-    """A tool's message of an earlier turn; the model can read on in the result."""
-    content = message["content"]
-    if len(content) <= OLD_RESULT_CHARS:
-        return message
-    more = f"{read_result.NAME} with id {message['call_id']!r} and start {OLD_RESULT_CHARS}"
-    cut = f"{content[:OLD_RESULT_CHARS]} [… cut here; to read on: {more} …]"
-    return {**message, "content": cut, "truncated": True}
 
 
 def _joined(turns):

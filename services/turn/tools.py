@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -150,7 +150,11 @@ class TurnTools:
             if call["alias"] == lookup.DESCRIBE.alias:
                 for alias in lookup.requested_names(call.get("arguments")):
                     self._want(alias)
-        if message.get("truncated"):
+        self.offer_to_read_on([message])
+
+    def offer_to_read_on(self, messages: Iterable[Mapping[str, Any]]) -> None:
+        """Offer to read on from now on if the result of one of these is cut."""
+        if any(message.get("truncated") for message in messages):
             self._offered.setdefault(read_result.NAME, read_result.FUNCTION)
 
     def _want(self, alias: str) -> None:

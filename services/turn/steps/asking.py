@@ -114,13 +114,15 @@ class Asking(Step):
         """:param more: messages behind the transcript, which are not kept
         :param is_last: the answer is not repaired, see `Answer`
         """
+        own = self._fitted()
+        self.tools.offer_to_read_on(own)
         prompt, functions = self.request.system_prompt, self.tools.functions
         self.first_block = self.blocks
         self.answer = protocol.answer(functions, is_last=is_last or self._is_last_word())
         if self._is_last_word():
             instruction = STOP_AND_ANSWER if self.progress.sum_up else SUM_UP
             prompt, functions = f"{prompt}\n\n{instruction}".strip(), []
-        messages = [*self.history, *self.progress.messages, *more]
+        messages = [*self.history, *own, *more]
         tokens = budget.tokens_of(messages) + budget.tokens_of_rest(prompt, functions)
         sending = self._sending("answer", tokens, self.answer, is_retry=is_retry or bool(more))
         if self.llm.supports_vision:

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from ... import events, metrics
+from ...context import budget, fitting
 from ...llm import dialect, failover
 from ...llm.answer import Answer
 from ...money import counting
@@ -104,6 +105,16 @@ class Step:
         )
         with counting.measured(key, tokens, answer, self.progress.spent):
             yield
+
+    def _fitted(self) -> list[Mapping[str, Any]]:
+        """Messages of the turn as the model gets them: with shorter results where it would take no more."""
+        context, messages = self.request.context, self.progress.messages
+        if not context.limit:
+            return list(messages)
+        rest = budget.tokens_of_rest(self.request.system_prompt, self.tools.functions)
+        room = budget.for_messages(context.limit, rest, self.llm.max_tokens or 0)
+        room = int(room / self.progress.context.get("ratio", context.ratio))
+        return fitting.fitted(messages, room - budget.tokens_of(self.history))
 
     def _count(self, usage: dict[str, int]) -> None:
         for key, count in usage.items():

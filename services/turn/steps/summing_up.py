@@ -97,8 +97,7 @@ class SummingUp(Asking):
         held = {
             "definitions": budget.tokens_of_rest(self.request.system_prompt, self.tools.functions),
             "summary": self.summary_tokens,
-            "messages": budget.tokens_of((*self.history, *self.progress.messages))
-            - self.summary_tokens,
+            "messages": budget.tokens_of((*self.history, *self._fitted())) - self.summary_tokens,
         }
         former = self.progress.context.get("ratio", context.ratio)
         ratio = budget.ratio(sum(held.values()), usage.get("input_tokens", 0), former)
