@@ -134,6 +134,18 @@ class TestOutages(StoreCase):
                 raise error
             self.assertEqual(bool(idle.closed), is_closed)
 
+    def test_what_idles_is_closed_while_another_database_is_used(self):
+        dbname, pool = self.env.cr.dbname, sql_db.ConnectionPool(2)
+        self.enterContext(patch.dict(db._pools.by_name, {dbname: pool}))
+        self.addCleanup(pool.close_all)
+        used, idle = (pool.borrow(db.line_to(dbname)) for _connection in range(2))
+        pool.give_back(idle)
+        for seconds, is_closed in ((60.0, False), (0.0, True)):
+            with patch.object(db, "IDLE", seconds):
+                db.raw("postgres", lambda cr: cr.execute("SELECT 1"))
+            self.assertEqual(bool(idle.closed), is_closed)
+        self.assertFalse(used.closed)
+
     def test_a_request_that_met_a_replica_leaves_it(self):
         self._sign_in(self.member)
         refusal = psycopg2.errors.ReadOnlySqlTransaction("cannot execute UPDATE")

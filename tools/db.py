@@ -40,6 +40,7 @@ T = TypeVar("T")
 MAX_TRIES = 10
 QUICK_TRIES = 3  # in a thread that others wait for
 MIN_PATIENCE = 2.0  # s
+IDLE = 1.0  # s that connections are kept for nobody while other databases are used
 # PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a session
 # that idled, and a lock that was not had. https://www.postgresql.org/docs/current/errcodes-appendix.html
 PASSING = ("08", "40", "53", "57", "25P03", "55P03")
@@ -84,6 +85,7 @@ class _Pools:
     def __init__(self):
         self.lock = threading.Lock()
         self.by_name: dict[str, sql_db.ConnectionPool] = {}
+        self.looked = 0.0  # when the unused ones were closed
         self.loading: dict[int, tuple[str, float]] = {}  # by thread: a registry, and since when
 
 
@@ -385,6 +387,29 @@ def forget(dbname: str) -> None:
         pool.close_all()
 
 
+def close_idle(but: str = "") -> None:
+    """Close connections that nobody has used for a while; looks for them once in `IDLE` seconds at most.
+
+    :param but: a database that keeps its own
+    """
+    with _pools.lock:
+        if time.monotonic() - _pools.looked < IDLE:
+            return
+        _pools.looked = time.monotonic()
+        others = [pool for name, pool in _pools.by_name.items() if name != but]
+    for pool in others:
+        if not pool._lock.acquire(blocking=False):  # it may be connecting to what does not answer
+            continue
+        try:
+            for connection in list(pool._connections):
+                idle_for = time.time() - connection._pool_last_used
+                if not connection._pool_in_use and idle_for > IDLE:
+                    pool._connections.remove(connection)
+                    connection.close()
+        finally:
+            pool._lock.release()
+
+
 def leave_replica(cr) -> None:
     """Close what of Odoo's own connections leads where this cursor does, to a server that only reads: Odoo keeps them
     for as long as they are used.
@@ -448,6 +473,7 @@ def _open(dbname):
         if dbname not in _pools.by_name:
             _pools.by_name[dbname] = sql_db.ConnectionPool(int(config["db_maxconn"]))
         pool = _pools.by_name[dbname]
+    close_idle(dbname)
     cr = _Cursor(pool, dbname, line_to(dbname))
     try:
         # Not in the connection's options: a pooler in between need not pass them on.

@@ -163,6 +163,7 @@ class ProcessHandler:
             return False
         if runner := process.running():
             runner.detach(self._dbname)
+        db.close_idle()
         return True
 
     def gone(self, listener) -> None:

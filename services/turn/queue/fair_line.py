@@ -64,6 +64,10 @@ class FairLine:
                 raise Interrupted(has_begun=True)
         return await asyncio.shield(running)
 
+    def is_idle(self) -> bool:
+        """True if nobody works in its threads, or waits for one."""
+        return not self._places.in_use
+
     def _ended(self, running: asyncio.Future[Any], holder: Hashable) -> None:
         self._places.release(holder)
         if not running.cancelled():

@@ -212,7 +212,13 @@ class Runner:
         if key not in self._lines:
             shares = (LONG_OF_ONE, LONG_SPARE) if lane else (SHORT_OF_ONE,)
             self._lines[key] = FairLine(self._make_executor(name, lane), DB_THREADS, *shares)
-        return await self._lines[key].run(person, method, *args, interrupt=interrupt)
+        line = self._lines[key]
+        try:
+            return await line.run(person, method, *args, interrupt=interrupt)
+        finally:
+            # A process that serves no turns, such as a cron's, is led through all databases.
+            if name not in self.queues and line.is_idle() and self._lines.get(key) is line:
+                self._lines.pop(key).executor.shutdown(wait=False)
 
     async def db(self, name: str, method, *args):
         """Run as `once`; while PostgreSQL is away, try again for the time of a lease.

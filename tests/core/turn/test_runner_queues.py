@@ -220,3 +220,13 @@ def test_one_turn_writes_in_one_thread_at_a_time(store, start, monkeypatch):
     store.wait_ended(1)
     assert len(most) == 20
     assert max(most) == 1
+
+
+def test_a_database_without_a_queue_keeps_no_thread(store, start):
+    runner = start(answer)
+    thread = runner.submit(runner.db("other", threading.current_thread)).result(5)
+    until(lambda: not thread.is_alive())
+    store.queue(1)
+    runner.wake(store.name)
+    store.wait_ended(1)
+    assert any(store.name in thread.name for thread in threading.enumerate())
