@@ -4,6 +4,8 @@ import base64
 import io
 import json
 import logging
+import os
+import tempfile
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from odoo import fields
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import new_test_user, tagged
 
+from ..models.governance.personal_data import TRIES
 from ..models.turn.question import Question
 from ..services.personal_data import INVENTORY, KEEP, reviewed
 from ..tools.refusals import Refusal
@@ -451,7 +454,14 @@ class TestExport(AiHttpCase):
         self.assertEqual((own.state, queued.state), ("done", "failed"))
         self.assertTrue(self.env[f"{ADDON}.ai_turn"].search([("user_id", "=", self.member.id)]))
 
-    def test_a_large_export_fills_no_memory(self):
+    def test_an_export_whose_process_was_killed_each_time_is_given_up(self):
+        asked = request(self.member, "export", self.member)
+        asked.tries = TRIES
+        with self.assertLogs("odoo.addons.woow_paas_platform", "ERROR"):
+            self._carry_out()
+        self.assertEqual(asked.state, "failed")
+
+    def test_a_large_export_fills_no_memory_and_leaves_no_file(self):
         chat, _file = self._say_something()
         rows = [
             {
@@ -467,18 +477,22 @@ class TestExport(AiHttpCase):
         self.env.flush_all()
         asked = request(self.member, "export", self.member)
         self.assertEqual(request(self.member, "export", self.member), asked, "one at a time")
-        read = []
+        read, left = [], []
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.patch(tempfile, "tempdir", folder)
         search = type(self.env[f"{ADDON}.ai_turn"]).search
 
         def counted(model, *args, **kwargs):
             found = search(model, *args, **kwargs)
             read.append(len(found))
+            left.extend(os.listdir(folder))  # if the process were killed now
             return found
 
         with patch.object(type(self.env[f"{ADDON}.ai_turn"]), "search", counted):
             self._carry_out()
         self.assertEqual(asked.state, "done")
         self.assertIn(100, read)
+        self.assertFalse(left)
 
 
 @tagged("post_install", "-at_install")
