@@ -1,6 +1,7 @@
 """Who may read what processes measure; what stands there, tests/e2e/test_metrics.py reads."""
 
 import dataclasses
+import tempfile
 from unittest.mock import MagicMock, patch
 
 from odoo.tests import tagged
@@ -57,3 +58,17 @@ class TestMetrics(AiHttpCase):
         self.assertEqual(answer.status_code, 503)
         self.assertEqual(answer.json()["error"]["code"], "package_missing")
         self.assertIn("prometheus-client", answer.json()["error"]["message"])
+
+    def test_a_folder_that_cannot_be_made_costs_the_metrics_only(self):
+        file = self.enterContext(tempfile.NamedTemporaryFile())
+        wanted = dataclasses.replace(settings.get(), metrics_token=TOKEN)
+        exporter.begin.cache_clear()
+        self.addCleanup(exporter.begin.cache_clear)
+        with (
+            patch.object(settings, "get", lambda: wanted),
+            patch.object(packages, "missing", lambda *_: []),
+            patch.dict("os.environ", {exporter.FOLDER_KEY: f"{file.name}/metrics"}),
+            self.assertLogs(exporter.__name__, "ERROR"),
+        ):
+            exporter.begin()
+        self.assertEqual(self._get(f"Bearer {TOKEN}").status_code, 404)

@@ -210,6 +210,16 @@ class TestSecrets(AiCase):
         found = self._settings("secret_key = ,")
         self.assertEqual((found.secret_key, set(found.faults)), ((), {"secret_key"}))
 
+    def test_a_key_in_data_dir_that_cannot_be_used_is_a_fault(self):
+        for broken, told in (
+            (patch.object(os, "link", side_effect=OSError(1, "Not permitted")), "Not permitted"),
+            (patch.object(Fernet, "generate_key", return_value=b""), "has no Fernet key"),
+        ):
+            with self.subTest(told), broken:
+                found = self._settings("")
+                self.assertEqual((found.secret_key, set(found.faults)), ((), {"secret_key"}))
+                self.assertIn(f"woow_ai_secret_key: {told}.", found.faults["secret_key"])
+
     def test_a_key_of_an_earlier_version_is_named_in_the_log_and_is_no_fault(self):
         with patch.object(settings._logger, "warning") as warning:
             found = self._settings("wakeup = redis://:s3cret@host", wakeup="nats://s3cret@host")

@@ -221,6 +221,15 @@ class _Reader:
                     break
         return one.of_a_fault if key in self.faults else one.default
 
+    def made_secret_key(self) -> tuple[str, ...]:
+        """The key in `data_dir`, none if it can neither be read nor made."""
+        try:
+            return _keys(_made_secret_key())
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", None) or str(error)
+            self._note("secret_key", f"{_made_key_file()}:", problem)
+            return ()
+
     def _note(self, key: str, where: str, problem: str, hint: str = "") -> None:
         sentence = f"{where} {problem}.{hint}"
         _logger.error("%s", sentence)
@@ -249,11 +258,15 @@ class _Reader:
         return 0
 
 
+def _made_key_file() -> Path:
+    return Path(config["data_dir"]) / "woow_ai_secret_key"
+
+
 def _made_secret_key() -> str:
     """The key in `data_dir` for who set none; made once, readable by Odoo's user only."""
     from cryptography.fernet import Fernet  # noqa: PLC0415
 
-    path = Path(config["data_dir"]) / "woow_ai_secret_key"
+    path = _made_key_file()
     try:
         return path.read_text().strip()
     except FileNotFoundError:
@@ -277,6 +290,6 @@ def get() -> Settings:
     reader = _Reader()
     values = reader.values()
     if values["secret_key"] is None:
-        values["secret_key"] = (_made_secret_key(),)
+        values["secret_key"] = reader.made_secret_key()
     values["tool_cache"] = values["tool_cache"] or str(Path(config["data_dir"]) / "woow_ai_tools")
     return Settings(faults=reader.faults, unknown=tuple(reader.unknown), **values)

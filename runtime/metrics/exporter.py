@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import functools
 import hmac
+import logging
 import os
 import re
 import socket
@@ -22,6 +23,8 @@ from odoo.tools import config
 from ...services import metrics, packages
 from ...tools import settings
 from . import queue
+
+_logger = logging.getLogger(__name__)
 
 PREFIX = "woow_ai_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -63,23 +66,32 @@ class PrometheusSink:
 
 
 def is_on() -> bool:
-    return bool(settings.get().metrics_token)
+    """True if the operator wants metrics, and there is a place for them."""
+    return bool(settings.get().metrics_token) and begin()
 
 
 @functools.cache
-def begin() -> None:
-    """Count from now on, in this process and those that it forks, if the operator wants it and the package is there."""
-    if not is_on() or packages.missing(packages.METRICS):
-        return
+def begin() -> bool:
+    """Count from now on, in this process and those that it forks, if the operator wants it and the package is there.
+
+    :return: False if there is no place for it
+    """
+    if not settings.get().metrics_token or packages.missing(packages.METRICS):
+        return True
     folder = Path(os.environ.setdefault(FOLDER_KEY, str(_own_folder())))
-    folder.mkdir(parents=True, exist_ok=True)
-    for other in _own_folder().parent.glob("*/"):  # of containers that are gone
-        with contextlib.suppress(OSError):
-            _emptied(other).close()
-    lock = _emptied(folder)
-    with contextlib.suppress(OSError):  # not every file system has locks
-        fcntl.flock(lock, fcntl.LOCK_SH)
-    metrics.install(PrometheusSink(lock))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in _own_folder().parent.glob("*/"):  # of containers that are gone
+            with contextlib.suppress(OSError):
+                _emptied(other).close()
+        lock = _emptied(folder)
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        metrics.install(PrometheusSink(lock))
+    except OSError as error:
+        _logger.error("No metrics: %s", error)
+        return False
+    return True
 
 
 def _emptied(folder: Path) -> TextIO:
