@@ -40,6 +40,10 @@ class AiRunner(Command):
                 "Name the databases to serve: -d DB[,DB…] or db_name in the configuration file, or serve all"
                 " of them: --all."
             )
+        from odoo.addons.woow_paas_platform.runtime.fleet.fleet import Named  # noqa: PLC0415
+        from odoo.addons.woow_paas_platform.runtime.fleet.process_host import (  # noqa: PLC0415
+            ProcessHost,
+        )
         from odoo.addons.woow_paas_platform.runtime.turns import listeners  # noqa: PLC0415
         from odoo.modules.registry import Registry  # noqa: PLC0415
 
@@ -52,7 +56,7 @@ class AiRunner(Command):
                 sys.exit(f"The module woow_paas_platform is not installed in {name}.")
             listeners.serve(name)
         _logger.info("The AI runner serves %s.", ", ".join(names))
-        stopped.wait()
+        Named(ProcessHost(), names).run(stopped)
         self._end()
 
     def _serve_all(self):

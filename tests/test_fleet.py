@@ -197,6 +197,15 @@ class TestFleet(TransactionCase):
                 self._let_pass(5)
                 self.assertEqual("acme_1" in self.process.served, allowed)
 
+    @mute_logger(LOGGER)
+    def test_a_named_database_that_was_away_is_served_again_once_it_can_be(self):
+        names = [self.env.cr.dbname, "postgres", "woow_none"]
+        named = fleet.Named(self.process, names)
+        for served in (set(), {self.env.cr.dbname}):
+            named.look()
+            self.assertEqual(self.process.let, names)
+            self.assertEqual(self.process.served, served)
+
 
 @tagged("post_install", "-at_install")
 class TestProcessHost(TransactionCase):

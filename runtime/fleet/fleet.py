@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,10 +20,12 @@ from odoo.addons.base.models.ir_cron import BASE_VERSION
 from odoo.tools import config
 
 from ...services import metrics
+from ...services.turn.ports import StoreGone
 from ...tools import db, notify
+from ...tools.pg_connection import PgConnection
 from ..wakeup.channel import Channel
 from ..wakeup.postgres import CONTROL
-from .probes import DatabaseProbes, Seen
+from .probes import PROBE_TIMEOUT, DatabaseProbes, Seen
 
 _logger = logging.getLogger(__name__)
 
@@ -180,7 +182,7 @@ class Fleet:
     def _take(self, tenant: Tenant, seen: Seen) -> None:
         tenant.is_looked_into = False
         tenant.due = time.monotonic() + INTERVAL
-        if (reason := self._refusal(seen)) or isinstance(seen, psycopg2.Error):
+        if (reason := _refusal(seen)) or isinstance(seen, psycopg2.Error):
             self._refuse(tenant, reason, is_passing=db.passes(seen))
             return
         tenant.failures = 0
@@ -198,19 +200,6 @@ class Fleet:
             tenant.due = 0.0  # what came before it listened
         elif not self._channel.is_heard():
             tenant.due = time.monotonic() + DEAF_INTERVAL
-
-    def _refusal(self, seen: Seen) -> str:
-        """The reason that this database cannot be served, empty if it can."""
-        match seen:
-            case psycopg2.errors.UndefinedTable() | psycopg2.errors.UndefinedColumn():
-                return "it does not have the addon"
-            case psycopg2.Error():
-                return _said(seen)
-        ((_has_work, _secret, version, is_changing),) = seen
-        if version != BASE_VERSION:
-            return f"it is of Odoo {version}"
-        # As Odoo's crons. Whoever loads its registry now would go on with what was broken off.
-        return "its modules are being installed, updated or removed" if is_changing else ""
 
     def _refuse(self, tenant: Tenant, reason: str, is_passing: bool) -> None:
         """Say it once; what may be the fault of PostgreSQL as a whole once it answers for others."""
@@ -234,6 +223,59 @@ class Fleet:
         if not notes.keys().isdisjoint(("queued", "tests")) or not self._channel.is_heard():
             tenant.is_called = True
             self.wake()
+
+
+class Named:
+    """Databases that the operator names (`odoo-bin ai_runner -d DB`): one that was away is served again."""
+
+    def __init__(self, host: Host, names: Iterable[str]):
+        self._host = host
+        self._names = names
+        self._away: set[str] = set()
+
+    def run(self, stopped: threading.Event) -> None:
+        """Look until `stopped` is set."""
+        while not stopped.wait(INTERVAL):
+            try:
+                self.look()
+            except Exception:
+                _logger.exception("Looking after the databases failed.")
+
+    def look(self) -> None:
+        """Let go of what is no longer served, and serve what is there again."""
+        for name in self._names:
+            if self._host.is_served(name):
+                continue
+            if name not in self._away:
+                self._away.add(name)
+                self._host.let_go(name)
+            elif _is_fit(name):
+                self._away.remove(name)
+                self._host.serve(name)
+                _logger.info("Turns of %s are run again.", name)
+
+
+def _is_fit(name: str) -> bool:
+    """True if this database can be served; nothing of it is loaded, and no connection stays."""
+    try:
+        with contextlib.closing(PgConnection(name, PROBE_TIMEOUT)) as line:
+            return not _refusal(line.query(WORK))
+    except (ConnectionError, StoreGone, psycopg2.Error):
+        return False
+
+
+def _refusal(seen: Seen) -> str:
+    """The reason that this database cannot be served, empty if it can."""
+    match seen:
+        case psycopg2.errors.UndefinedTable() | psycopg2.errors.UndefinedColumn():
+            return "it does not have the addon"
+        case psycopg2.Error():
+            return _said(seen)
+    ((_has_work, _secret, version, is_changing),) = seen
+    if version != BASE_VERSION:
+        return f"it is of Odoo {version}"
+    # As Odoo's crons. Whoever loads its registry now would go on with what was broken off.
+    return "its modules are being installed, updated or removed" if is_changing else ""
 
 
 def is_wanted(name: str) -> bool:
