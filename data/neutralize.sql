@@ -32,7 +32,8 @@ DELETE FROM woow_paas_platform_mcp_sign_in;
 
 -- what people told a server, and what a server wants back with it
 UPDATE woow_paas_platform_call_question
-   SET content_encrypted = NULL, action = COALESCE(action, 'cancel');
+   SET content_encrypted = NULL, action = COALESCE(action, 'cancel')
+ WHERE content_encrypted IS NOT NULL OR action IS NULL;
 
 -- the original delivers its messages; a backup of an older version has none
 DO $$ BEGIN

@@ -1,5 +1,6 @@
 """A database is copied, renamed, moved and restored: whose turns are whose, and what becomes of its secrets."""
 
+import io
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -62,6 +63,12 @@ class TestCopies(AiCase):
         self.assertTrue(
             self._claimed_by(self.env["ir.config_parameter"].get_param(copies.KEY)),
         )
+
+    def test_what_was_under_way_ends_however_long_that_takes(self):
+        slow = io.StringIO(f"{copies.ONLY_IN_THE_ORIGINAL}SELECT pg_sleep(0.2)")
+        self.env.cr.execute("SET LOCAL statement_timeout = 50")
+        with patch.object(copies, "file_open", return_value=slow):
+            copies.end_what_is_under_way(self.env.cr)
 
     def test_a_renamed_database_goes_on(self):
         self.assertTrue(self._claimed_by(self._name_of(self.env.cr.dbname)))

@@ -122,5 +122,7 @@ def _parts(known) -> tuple[str, str, str]:
 
 def end_what_is_under_way(cr) -> None:
     """Turns that have not ended, what people told servers meanwhile, and sign-ins, whose tokens renew each other."""
+    # In a large database it takes longer than statements of ours may, and every try would end alike.
+    cr.execute("SET LOCAL statement_timeout = 0")
     with file_open("woow_paas_platform/data/neutralize.sql") as file:
         cr.execute(file.read().partition(ONLY_IN_THE_ORIGINAL)[2])
