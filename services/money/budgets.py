@@ -1,13 +1,17 @@
 """Budgets: periods in a time zone, how much of a limit is used, and the sentences about it."""
 
+import functools
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from ..sentence import Sentence, _lt
 from ..specs import Spending
+
+_logger = logging.getLogger(__name__)
 
 LEVELS = (100, 90, 75)  # percent of a limit at which people are told
 SAVING = 90  # percent from which a cheaper model may answer
@@ -53,7 +57,7 @@ def period_of(moment: datetime, unit: str, tz: str) -> tuple[datetime, datetime]
     >>> period_of(datetime(2026, 11, 30, 17), "month", "Asia/Taipei")
     (datetime.datetime(2026, 11, 30, 16, 0), datetime.datetime(2026, 12, 31, 16, 0))
     """
-    zone = ZoneInfo(tz)
+    zone = _zone(tz)
     day = moment.replace(tzinfo=UTC).astimezone(zone).date()
     if unit == "day":
         first, after = day, day + timedelta(days=1)
@@ -66,7 +70,22 @@ def period_of(moment: datetime, unit: str, tz: str) -> tuple[datetime, datetime]
     return _midnight(first, zone), _midnight(after, zone)
 
 
-def _midnight(day: date, zone: ZoneInfo) -> datetime:
+@functools.cache
+def _zone(name: str) -> tzinfo:
+    """A time zone, as Odoo has it where the system no longer does, such as US/Eastern in Ubuntu 24.04."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        import pytz  # noqa: PLC0415
+    try:
+        with pytz.open_resource(str(pytz.timezone(name))) as file:  # pyright: ignore
+            return ZoneInfo.from_file(file, key=name)
+    except (KeyError, ValueError, OSError):
+        _logger.warning("The time zone %s is unknown: UTC counts instead.", name)
+        return UTC
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)
 
 
@@ -105,7 +124,7 @@ def moment_in(moment: datetime, tz: str) -> str:
     >>> moment_in(datetime(2026, 11, 30, 16), "Asia/Taipei")
     '2026-12-01 00:00 (Asia/Taipei)'
     """
-    local = moment.replace(tzinfo=UTC).astimezone(ZoneInfo(tz))
+    local = moment.replace(tzinfo=UTC).astimezone(_zone(tz))
     return f"{local:%Y-%m-%d %H:%M} ({tz})"
 
 

@@ -121,6 +121,7 @@ SHARED = {  # what databases of a process may share, and why
     "runtime/turns/replays.py _names": "databases whose tests run, and are to be looked at again",
     "services/schemas/arguments.py _steps": "one check",
     "services/schemas/arguments.py _until": "one check",
+    "services/money/budgets.py _zone": "time zones of the world",
     "services/net/resolver.py _of_loops": "public names; shares are by database and server",
     "services/toolset/words.py stem": "what is left of a word",
     "services/documents/reader.py _places": "how many files are read at once, and for whom of which database",
