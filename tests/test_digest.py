@@ -27,8 +27,11 @@ class TestDigest(TurnByHandCase):
             self.env[DECISION]._mail_digest(user.id)
         return self.env["mail.message"].search([("partner_ids", "in", user.partner_id.ids)])
 
-    def _run_cron(self):
-        with freeze_time(MORNING):
+    def _run_cron(self, time_left=1.0):
+        commit = patch.object(
+            self.env.registry["ir.cron"], "_commit_progress", lambda *_, **__: time_left
+        )
+        with commit, freeze_time(MORNING):
             self.env[DECISION]._cron_mail_digest()
 
     def _answer(self):
@@ -90,6 +93,14 @@ class TestDigest(TurnByHandCase):
         with patch.object(Decision, "_mail_digest", autospec=True) as mailed:
             self._run_cron()
         self.assertEqual([call.args[1] for call in mailed.call_args_list], [self.member.id])
+
+    def test_the_cron_ends_when_its_time_is_over(self):
+        (self.stranger | self.owner).write({"woow_ai_digest": True, "tz": "Asia/Taipei"})
+        self.env.flush_all()
+        self._run_cron(time_left=0.0)
+        users = self.member | self.stranger | self.owner
+        users.invalidate_recordset()
+        self.assertEqual(len(users.filtered("woow_ai_digest_on")), 1)
 
     def test_a_mail_that_fails_costs_nobody_else_theirs(self):
         self.stranger.write({"woow_ai_digest": True, "tz": "Asia/Taipei"})

@@ -97,16 +97,19 @@ class Decision(models.AbstractModel):
     @api.model
     def _cron_mail_digest(self):
         """Write to users whose morning it is, each in a transaction that marks the day as done."""
-        for user in self.env["res.users"].search([("woow_ai_digest", "=", True)]):
-            if not user._woow_digest_day():
-                continue
+        users = self.env["res.users"].search([("woow_ai_digest", "=", True)])
+        due = users.filtered(lambda user: user._woow_digest_day()).ids
+        dbname, commit = self.env.cr.dbname, self.env["ir.cron"]._commit_progress
+        commit(remaining=len(due))
+        for user_id in due:
             try:
                 db.transaction(
-                    self.env.cr.dbname,
-                    lambda env, user_id=user.id: env[self._name]._mail_digest(user_id),
+                    dbname, lambda env, user_id=user_id: env[self._name]._mail_digest(user_id)
                 )
             except Exception:
-                _logger.exception("The digest of user %s could not be written", user.id)
+                _logger.exception("The digest of user %s could not be written", user_id)
+            if not commit(1):
+                break
 
     @api.model
     def _mail_digest(self, user_id):
