@@ -142,6 +142,18 @@ class TestBudgets(BudgetCase):
         self._end(late, 2)
         self.assertEqual(budget.period_ids.mapped("spent"), [2, 5])
 
+    def test_only_the_current_period_counts_as_spent_and_old_ones_are_deleted(self):
+        budget, other = self._budget(5, unit="day"), self._budget(5)
+        Period, now = self.env["woow_paas_platform.budget_period"], fields.Datetime.now()
+        for days, spent in ((0, 1), (2, 2), (402, 3)):
+            start = now - timedelta(days=days, hours=1)
+            stop = start + timedelta(days=1)
+            values = {"budget_id": budget.id, "starts_at": start, "ends_at": stop}
+            Period.create({**values, "spent": spent})
+        self.assertEqual((budget | other).mapped("left"), [4, 5])
+        self.assertEqual(Period._gc_ended(), (1, False))
+        self.assertEqual(budget.period_ids.mapped("spent"), [1, 2])
+
     def test_a_soft_budget_only_tells(self):
         budget = self._budget(1, is_hard=False)
         self._end(self._spend(1), 5)

@@ -157,14 +157,16 @@ class Budget(models.Model):
     @api.depends("limit", "unit", "time_zone")
     def _compute_current(self):
         now = fields.Datetime.now()
+        current = [("budget_id", "in", self.ids), ("starts_at", "<=", now), ("ends_at", ">", now)]
+        # Of a budget for each user the one who has used most.
+        most = dict(self.env[PERIOD]._read_group(current, ["budget_id"], ["spent:max"]))
         for budget in self:
-            start, stop = budgets.period_of(now, budget.unit or "month", budget.time_zone or "UTC")
-            found = budget.period_ids.filtered(lambda row, start=start: row.starts_at == start)
-            # Of a budget for each user the one who has used most.
-            budget.spent = max(found.mapped("spent"), default=0)
+            budget.spent = most.get(budget._origin, 0)
             budget.left = max(0, budget.limit - budget.spent)
             budget.percent = min(100, int(budget.spent * 100 / budget.limit)) if budget.limit else 0
-            budget.next_start = stop
+            budget.next_start = budgets.period_of(
+                now, budget.unit or "month", budget.time_zone or "UTC"
+            )[1]
 
     @api.constrains("scope", *TARGETS.values())
     def _check_target(self):

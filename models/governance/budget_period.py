@@ -6,6 +6,8 @@ from odoo.tools import SQL
 from ...services.money import budgets
 
 ADMIN = "woow_paas_platform.group_admin"
+KEPT_DAYS = 400  # after the end of a period: more than a year to look back on
+GC_BATCH = 1_000  # rows that one sweep deletes
 
 
 class BudgetPeriod(models.Model):
@@ -40,11 +42,20 @@ class BudgetPeriod(models.Model):
         "(budget_id, COALESCE(user_id, 0), starts_at)", "This period is counted already."
     )
 
+    _ended = models.Index("(ends_at)")
+
     @api.depends("spent", "budget_id.limit")
     def _compute_percent(self):
         for period in self:
             limit = period.budget_id.limit
             period.percent = min(100, int(period.spent * 100 / limit)) if limit else 0
+
+    @api.autovacuum
+    def _gc_ended(self):
+        old = fields.Datetime.subtract(fields.Datetime.now(), days=KEPT_DAYS)
+        gone = self.search([("ends_at", "<", old)], limit=GC_BATCH)
+        gone.unlink()
+        return len(gone), len(gone) == GC_BATCH
 
     @api.model
     def _hold(self, rule, user_id, moment, share, *, is_hard):
