@@ -11,6 +11,7 @@ const ACTION = "woow_paas_platform.ai_chat";
 const DECISIONS = "woow_paas_platform.decisions";
 const ENDED = "woow_ai/turn_ended";
 const SEEN = "woow_ai/seen";
+const TYPES = { waiting: "warning", failed: "danger" }; // of a notification
 
 /** The record that the form on the screen shows, as far as the person may read it. */
 async function currentRecord({ action, orm }) {
@@ -30,9 +31,13 @@ async function currentRecord({ action, orm }) {
 
 function endedSentence({ state, name, assistant }) {
     const values = { assistant, name };
-    return state === "waiting"
-        ? _t("%(assistant)s is waiting for your decision in “%(name)s”.", values)
-        : _t("%(assistant)s replied in “%(name)s”.", values);
+    if (state === "waiting") {
+        return _t("%(assistant)s is waiting for your decision in “%(name)s”.", values);
+    }
+    if (state === "failed") {
+        return _t("%(assistant)s could not answer in “%(name)s”.", values);
+    }
+    return _t("%(assistant)s replied in “%(name)s”.", values);
 }
 
 /** The chat over any screen of the backend, and the answers that nobody has seen yet. */
@@ -92,7 +97,7 @@ export const chatPanelService = {
                 return;
             }
             const close = notification.add(endedSentence(data), {
-                type: data.state === "waiting" ? "warning" : "success",
+                type: TYPES[data.state] || "success",
                 buttons: [
                     {
                         name: _t("Open"),

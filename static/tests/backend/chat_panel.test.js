@@ -1,7 +1,11 @@
 import { click, expect, press, queryOne, test } from "@odoo/hoot";
 import { Component, xml } from "@odoo/owl";
 import { defineMailModels } from "@mail/../tests/mail_test_helpers";
-import { mountWithCleanup, patchWithCleanup } from "@web/../tests/web_test_helpers";
+import {
+    allowTranslations,
+    mountWithCleanup,
+    patchWithCleanup,
+} from "@web/../tests/web_test_helpers";
 import { ChatPanel, chatPanelService, ChatSystray } from "@woow_paas_platform/backend/chat_panel";
 import { settle } from "../ai_chat_test_helpers";
 
@@ -24,6 +28,32 @@ test("whichever way the panel is closed, its button has the focus again", async 
         expect(".o_ai_chat_panel").toHaveCount(0);
         expect(".o_ai_chat_systray button").toBeFocused();
     }
+});
+
+test("an answer that failed is not told as one", () => {
+    allowTranslations();
+    const handlers = {};
+    const add = (sentence, { type }) => expect.step(`${type}: ${sentence}`);
+    chatPanelService.start(
+        { services: {} },
+        {
+            action: {},
+            orm: {},
+            bus_service: { subscribe: (event, handler) => (handlers[event] = handler) },
+            notification: { add },
+            title: { setCounters: () => {} },
+        }
+    );
+    const at = new Date(Date.now() + 60_000).toISOString();
+    for (const state of ["done", "waiting", "failed"]) {
+        const values = { conversation_id: 5, name: "Tea", assistant: "Ada", at };
+        handlers["woow_ai/turn_ended"]({ ...values, state });
+    }
+    expect.verifySteps([
+        "success: Ada replied in “Tea”.",
+        "warning: Ada is waiting for your decision in “Tea”.",
+        "danger: Ada could not answer in “Tea”.",
+    ]);
 });
 
 test("what was read anywhere is new no more", () => {
