@@ -47,7 +47,16 @@ export class ToolSwitches extends Component {
                     ["server_id.scope", "=", "system"],
                     ["available", "=", true],
                 ],
-                ["name", "title", "description", "server_id", "active", "token_estimate"],
+                [
+                    "name",
+                    "title",
+                    "description",
+                    "server_id",
+                    "active",
+                    "is_usable",
+                    "review_state",
+                    "token_estimate",
+                ],
                 { context }
             ),
         ]);
@@ -72,27 +81,28 @@ export class ToolSwitches extends Component {
         return this.state.servers
             .filter((server) => server.active || linked.has(server.id))
             .map((server) => {
-                const usable = server.tools.filter((tool) => tool.active);
-                const on = usable.filter((tool) => !disabled.has(tool.id));
+                const tools = server.tools.map((tool) => ({
+                    tool,
+                    tokens: tokens(tool.token_estimate),
+                    isOn: server.active && tool.active && !disabled.has(tool.id),
+                    isLocked: !server.active || !tool.active,
+                    isInReview: ["new", "changed"].includes(tool.review_state),
+                }));
+                const offered = server.tools.filter(
+                    (tool) => tool.is_usable && !disabled.has(tool.id)
+                );
                 return {
                     server,
                     isLinked: linked.has(server.id),
                     isOpen: linked.has(server.id) && this.state.open[server.id] !== false,
                     count: _t("%(on)s of %(all)s tools", {
-                        on: server.active ? on.length : 0,
+                        on: offered.length,
                         all: server.tools.length,
                     }),
-                    tokens: tokens(
-                        server.active ? on.reduce((sum, tool) => sum + tool.token_estimate, 0) : 0
-                    ),
+                    tokens: tokens(offered.reduce((sum, tool) => sum + tool.token_estimate, 0)),
                     problem: PROBLEMS[server.state],
-                    tools: server.tools.map((tool) => ({
-                        tool,
-                        tokens: tokens(tool.token_estimate),
-                        isOn: server.active && tool.active && !disabled.has(tool.id),
-                        isLocked: !server.active || !tool.active,
-                    })),
-                    areAllOn: on.length === usable.length,
+                    tools,
+                    areAllOn: tools.every(({ isOn, isLocked }) => isOn || isLocked),
                 };
             });
     }
