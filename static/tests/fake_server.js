@@ -240,7 +240,7 @@ export class FakeServer extends FakeConversations {
             return json({ values: this.completions, has_more: false });
         }
         if (method === "PATCH") {
-            found.name = body.name;
+            found.name = body.name.replaceAll("\u200b", "").slice(0, 120);
             return json(this.listed(found));
         }
         if (method === "DELETE") {

@@ -240,8 +240,8 @@ export class AiChatStore extends Reactive {
         }
     }
 
-    async rename(id, name) {
-        await this.api.renameConversation(id, name);
+    async rename(id, wanted) {
+        const { name } = await this.api.renameConversation(id, wanted);
         if (this.threads[id]) {
             this.threads[id].name = name;
         }

@@ -155,6 +155,18 @@ test("a conversation is renamed and deleted in its row", async () => {
     expect(".o_ai_chat_said").toHaveText("“Weather” is deleted.");
 });
 
+test("a conversation is called as the server has kept its name", async () => {
+    const conversation = server.conversation({ name: "First" });
+    await mountChat({ conversationId: conversation.id });
+    await choose(conversation, "Rename");
+    expect(".o_ai_chat_row_name").toHaveAttribute("maxlength", "120");
+    await edit("Wea\u200bther");
+    await press("Enter");
+    await settle();
+    expect(`[data-conversation-id='${conversation.id}']`).toHaveText(/Weather/);
+    expect(".o_ai_chat_title").toHaveText("Weather");
+});
+
 const names = () => queryAllTexts(".o_ai_chat_conversation .fw-bold");
 
 test("a pinned conversation is the first one, under its own heading", async () => {
