@@ -2,11 +2,12 @@ from datetime import timedelta
 
 from markupsafe import Markup
 from odoo import fields
+from odoo.addons.mail.tools.discuss import Store
 from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss import (
     SIDEBAR_CONVERSATIONS,
 )
 from odoo.exceptions import AccessError, UserError, ValidationError
-from odoo.tests import tagged
+from odoo.tests import new_test_user, tagged
 
 from ..models.turn.ai_turn_request import DELETED
 from ..models.turn.question import Question
@@ -238,6 +239,22 @@ class TestDiscuss(AiCase):
         self.assertTrue(channel.with_user(self.admin)._may_allow_ai_mentions())
         channel.woow_ai_mentions = True
         self.assertTrue(channel.woow_ai_mentions)
+
+    def test_discuss_is_told_who_may_allow_it(self):
+        channel = self._channel()
+        self._mention(channel)
+        other = new_test_user(self.env, "discuss_other", groups="base.group_user")
+
+        def told(channel, user):
+            rows = Store().add(channel.with_user(user).sudo()).get_result()["discuss.channel"]
+            (row,) = (row for row in rows if row["id"] == channel.id)
+            return row.get("woow_may_allow_mentions")
+
+        self.assertIs(told(channel, self.internal), True)
+        self.assertIs(told(channel, self.admin), True)
+        self.assertIs(told(channel, other), False)
+        self.assertIsNone(told(channel.sub_channel_ids, self.internal))
+        self.assertIsNone(told(self.chat, self.internal))
 
     def test_a_mention_of_an_assistant_that_is_not_offered_does_nothing(self):
         self.assistant.group_ids = self.env.ref("base.group_system")

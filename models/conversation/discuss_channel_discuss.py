@@ -1,5 +1,6 @@
 from markupsafe import Markup
 from odoo import api, models
+from odoo.addons.mail.tools.discuss import Store
 from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
@@ -17,9 +18,17 @@ class DiscussChannel(models.Model):
     _inherit = "discuss.channel"
 
     def _may_allow_ai_mentions(self):
-        if self.env.su or self.env.user.has_group("woow_paas_platform.group_admin"):
+        return self.env.su or self._is_user_in_charge_of_mentions()
+
+    def _is_user_in_charge_of_mentions(self):
+        """Tell whether the user has made the channel or administers assistants, whatever `sudo` allows."""
+        user = self.env.user
+        if user.has_group("woow_paas_platform.group_admin"):
             return True
-        return all(channel.create_uid == self.env.user for channel in self)
+        return all(channel.create_uid == user for channel in self)
+
+    def _has_mentions(self):
+        return self.channel_type in ("channel", "group") and not self.parent_channel_id
 
     # ------------------------------------------------------------ the sidebar
 
@@ -38,7 +47,16 @@ class DiscussChannel(models.Model):
         )
 
     def _to_store_defaults(self, target):
-        return [*super()._to_store_defaults(target), "woow_ai_mentions"]
+        told = [*super()._to_store_defaults(target), "woow_ai_mentions"]
+        if target.is_current_user(self.env):
+            told.append(
+                Store.Attr(
+                    "woow_may_allow_mentions",
+                    lambda channel: channel._is_user_in_charge_of_mentions(),
+                    predicate=lambda channel: channel._has_mentions(),
+                )
+            )
+        return told
 
     # ------------------------------------------------------------ a message was posted
 

@@ -6,7 +6,6 @@ import { DiscussAppCategory } from "@mail/discuss/core/public_web/discuss_app_ca
 import { compareDatetime } from "@mail/utils/common/misc";
 import { _t } from "@web/core/l10n/translation";
 import { registry } from "@web/core/registry";
-import { user } from "@web/core/user";
 import { patch } from "@web/core/utils/patch";
 
 /** Type of the channels that hold a conversation with an assistant. */
@@ -89,10 +88,7 @@ for (const id of ["invite-people", "member-list"]) {
 }
 
 registerThreadAction("woow-ai-mentions", {
-    condition: ({ store, thread }) =>
-        ["channel", "group"].includes(thread?.channel_type) &&
-        !thread.parent_channel_id &&
-        (user.isAdmin || store.self.main_user_id?.eq(thread.create_uid)),
+    condition: ({ thread }) => Boolean(thread?.woow_may_allow_mentions),
     icon: "fa fa-fw fa-magic",
     isActive: ({ thread }) => thread.woow_ai_mentions,
     name: ({ thread }) =>
