@@ -2,7 +2,7 @@
  * The turn as a pure function of its events: `(state, event) → state`.
  * No DOM, no clock, no network; old states stay valid and unchanged parts keep their identity.
  */
-import { newApproval, newQuestion, runningCalls, toolCall } from "./turn_state";
+import { newApproval, newQuestion, toolCall } from "./turn_state";
 
 function replaceItem(turn, index, item) {
     const items = turn.items.slice();
@@ -31,15 +31,6 @@ function updateCall(turn, event, change) {
 function callOfQuestion(turn, id) {
     const asks = ({ type, call }) => type === "tool" && call.questions.some((q) => q.id === id);
     return turn.items.find(asks)?.call;
-}
-
-/** A call that a final event leaves without a result: its end is not known. */
-function settle(turn) {
-    const outcome = turn.state === "stopped" ? "cancelled" : "unknown";
-    return runningCalls(turn).reduce(
-        (state, { call }) => updateCall(state, call, { outcome, isError: true }),
-        turn
-    );
 }
 
 /** Adds a piece to what comes in pieces: text, or what the model thinks aloud; `values` are those of the last piece. */
@@ -207,13 +198,13 @@ const HANDLERS = {
 
     done(turn, event) {
         const messageId = event.message_id || turn.messageId;
-        return settle({ ...turn, state: event.state || "done", messageId });
+        return { ...turn, state: event.state || "done", messageId };
     },
 
     error(turn, event) {
         const error = { code: event.code || "", message: event.message || "" };
         const messageId = event.message_id || turn.messageId;
-        return settle({ ...turn, state: "failed", error, messageId });
+        return { ...turn, state: "failed", error, messageId };
     },
 };
 

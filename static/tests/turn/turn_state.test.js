@@ -151,14 +151,10 @@ test("the whole turn", () => {
     expect(runningCalls(turn)).toHaveLength(0);
 });
 
-test("an error ends the turn and settles calls that never got a result", () => {
-    const turn = reduce([CALL, { type: "error", code: "llm_down", message: "No answer." }]);
+test("an error ends the turn", () => {
+    const turn = reduce([{ type: "error", code: "llm_down", message: "No answer." }]);
     expect(turn.state).toBe("failed");
     expect(turn.error).toEqual({ code: "llm_down", message: "No answer." });
-    expect(turn.items[0].call.outcome).toBe("unknown");
-
-    const stopped = reduce([CALL, { type: "done", state: "stopped", message_id: 3 }]);
-    expect(stopped.items[0].call.outcome).toBe("cancelled");
 });
 
 test("a message of the history has the same shape", () => {
