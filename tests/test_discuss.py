@@ -123,11 +123,16 @@ class TestDiscuss(AiCase):
                 "duration_ms": 30_000,
             }
         )
+        # that never ran, so took no time
+        self.env["woow_paas_platform.tool_call"].create(
+            {"turn_id": turn.id, "call_id": "call-2", "tool_name": "wipe", "outcome": "denied"}
+        )
         turn.state = "running"
         turn._end("done", "<p>Tea time.</p>")
         message = turn.answer_message_id
         self.assertIn('<div class="o_ai_call_summary">', message.body)
         self.assertIn("Timeout · 30.0 s", message.body)
+        self.assertIn("<code>wipe</code> · Denied</li>", message.body)
         self.assertIn("weather.&lt;img", message.body)
         self.assertNotIn("<img", message.body)
         page = self.chat._conversation_page(limit=30)

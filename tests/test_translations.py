@@ -153,9 +153,9 @@ class TestSentencesOfTheEngine(AiCase):
         written = [
             sentences.duration(self.env(context={"lang": lang}), ms)
             for lang in ("en_US", "fr_FR")
-            for ms in (1_240, 125_000)
+            for ms in (312, 1_240, 125_000)
         ]
-        self.assertEqual(written, ["1.2 s", "2 min 5 s", "1,2 s", "2 min 5 s"])
+        self.assertEqual(written, ["312 ms", "1.2 s", "2 min 5 s", "312 ms", "1,2 s", "2 min 5 s"])
 
 
 @tagged("post_install", "-at_install")

@@ -122,10 +122,12 @@ def knows(sentence: str) -> bool:
 
 
 def duration(env, ms: int) -> str:
-    """A duration in milliseconds as the client writes it: `1.2 s`, from a minute on `2 min 5 s`.
+    """A duration in milliseconds as the client's `formatDuration` writes it: `312 ms`, `1.2 s`, `2 min 5 s`.
 
     :param ms: milliseconds
     """
+    if ms < 1_000:
+        return env._("%(ms)s ms", ms=ms)
     if ms < 60_000:
         return env._("%(seconds)s s", seconds=formatLang(env, ms / 1000, digits=1))
     minutes, seconds = divmod(round(ms / 1000), 60)

@@ -328,11 +328,11 @@ class AiTurn(models.Model):
             return ""
         outcomes = dict(calls._fields["outcome"]._description_selection(self.env))
         lines = Markup().join(
-            Markup("<li><code>%s</code> · %s · %s</li>")
+            Markup("<li><code>%s</code> · %s%s</li>")
             % (
                 f"{call.server_name}.{call.tool_name}" if call.server_name else call.tool_name,
                 outcomes.get(call.outcome or "unknown"),
-                sentences.duration(self.env, call.duration_ms or 0),
+                f" · {sentences.duration(self.env, call.duration_ms)}" if _has_run(call) else "",
             )
             for call in calls
         )
@@ -648,6 +648,11 @@ class AiTurn(models.Model):
 def without_summary(body):
     """The HTML of a message for readers who see the calls as cards."""
     return str(body).partition(f'<div class="{SUMMARY_CLASS}">')[0]
+
+
+def _has_run(call):
+    """True if its duration says something, as in the client's card."""
+    return bool(call.duration_ms) or call.outcome not in ("cancelled", "denied")
 
 
 def _is_cut(aside):

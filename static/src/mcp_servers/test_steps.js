@@ -1,5 +1,6 @@
 import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
+import { formatDuration } from "../core/format";
 
 /** The steps of a test; it stops at the one that failed, with what to do. */
 export class TestSteps extends Component {
@@ -8,6 +9,8 @@ export class TestSteps extends Component {
         /** `[{name, state, message, advice, duration_ms}]`, null while the test runs. */
         steps: { type: [Array, { value: null }], optional: true },
     };
+
+    formatDuration = formatDuration;
 
     labelOf(step) {
         return (

@@ -1,6 +1,7 @@
 import { Component, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
+import { formatDuration } from "../core/format";
 import { McpApi } from "../core/mcp_api";
 import { fieldText, formFields, isLongText, readForm } from "../questions/argument_form";
 import { SchemaField } from "../questions/schema_field";
@@ -47,9 +48,10 @@ export class ToolTrial extends Component {
 
     get outcome() {
         const { call } = this.state;
+        const duration = formatDuration(call.duration);
         return call.isError
-            ? _t("Failed after %(duration)s ms", { duration: call.duration })
-            : _t("Done in %(duration)s ms", { duration: call.duration });
+            ? _t("Failed after %(duration)s", { duration })
+            : _t("Done in %(duration)s", { duration });
     }
 
     fieldId(field) {

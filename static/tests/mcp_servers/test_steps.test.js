@@ -9,7 +9,13 @@ defineMailModels();
 
 const STEPS = [
     { name: "name", state: "ok", message: "mcp.example.com", advice: "", duration_ms: 3 },
-    { name: "connection", state: "failed", message: "Nothing.", advice: "Look.", duration_ms: 5 },
+    {
+        name: "connection",
+        state: "failed",
+        message: "Nothing.",
+        advice: "Look.",
+        duration_ms: 12_345,
+    },
     { name: "tools", state: "skipped", message: "", advice: "", duration_ms: 0 },
 ];
 
@@ -41,6 +47,8 @@ test("steps follow when the server was asked; the failed one says what to do", a
         "Tools",
     ]);
     expect("[data-step=connection] .o_woow_advice").toHaveText("Look.");
+    expect("[data-step=name] .text-nowrap").toHaveText("3 ms");
+    expect("[data-step=connection] .text-nowrap").toHaveText("12.3 s");
     expect("[data-step=tools]").not.toHaveText(/ms/);
     await click("button:contains(Close)");
     expect.verifySteps(["close"]);

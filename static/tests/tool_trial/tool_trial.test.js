@@ -39,7 +39,7 @@ test("the form asks what the schema wants, and shows the result as a chat does",
             is_error: false,
             result: [{ sum: 3 }],
             truncated: false,
-            duration_ms: 12,
+            duration_ms: 12_345,
             pictures: [{ name: "dot", mimetype: "image/gif", data: "R0lGODlhAQABAAAAACw=" }],
         })
     );
@@ -52,7 +52,7 @@ test("the form asks what the schema wants, and shows the result as a chat does",
     await click("button[type=submit]");
     await animationFrame();
     expect(asked).toEqual([[5, { a: 2, unit: "km" }]]);
-    expect("[role=status] p:first").toHaveText("Done in 12 ms");
+    expect("[role=status] p:first").toHaveText("Done in 12.3 s");
     expect("[role=status] td").toHaveText("3");
     expect("[role=status] img").toHaveAttribute("alt", "dot");
 });
