@@ -223,12 +223,14 @@ def instructions(content: Any) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes for a person.
+    """A number of bytes for a person, as the client's `formatSize` writes it: in units of 1024, rounded up.
 
-    >>> size(512), size(20_480)
-    ('512 bytes', '20 kB')
+    >>> size(512), size(50_000), size(8 * 1024 * 1024), size(8 * 1024 * 1024 + 1)
+    ('512 B', '48.9 kB', '8 MB', '8.1 MB')
     """
-    return f"{count} bytes" if count < 10_000 else f"{count // 1024} kB"
+    power = min((max(count, 1).bit_length() - 1) // 10, 3)
+    tenths = -(-count * 10 // 1024**power)
+    return f"{tenths / 10:g} {('B', 'kB', 'MB', 'GB')[power]}"
 
 
 def starters(text: str | None) -> list[str]:

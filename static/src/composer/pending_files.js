@@ -2,6 +2,7 @@ import { markRaw, toRaw } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uuid } from "@web/core/utils/strings";
 import { Reactive } from "@web/core/utils/reactive";
+import { formatSize } from "../core/format";
 import { keepInTab, readFromTab } from "../core/tab_storage";
 
 const STORAGE_KEY = "woow_paas_platform.ai_chat.files";
@@ -110,10 +111,10 @@ export class PendingFiles extends Reactive {
                 break;
             }
             if (file.size > MAX_BYTES) {
-                const { name } = file;
+                const values = { name: file.name, limit: formatSize(MAX_BYTES) };
                 this.refuse(
                     id,
-                    _t("“%(name)s” is too large. Attachments can be up to 8 MB.", { name })
+                    _t("“%(name)s” is too large. Attachments can be up to %(limit)s.", values)
                 );
             } else {
                 const { name, size } = file;

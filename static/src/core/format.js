@@ -107,14 +107,19 @@ export function formatSeconds(ms) {
           });
 }
 
-/** @param {number|null} bytes */
+/**
+ * A size in units of 1024, as limits are; rounded up, so that nothing above a limit reads like it.
+ *
+ * @param {number|null} bytes
+ */
 export function formatSize(bytes) {
     if (bytes === null || bytes === undefined) {
         return "";
     }
     const units = ["B", "kB", "MB", "GB"];
-    const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
-    return `${formatFloat(bytes / 1000 ** power, { digits: [false, power ? 1 : 0] })} ${units[power]}`;
+    const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
+    const size = Math.ceil((bytes / 1024 ** power) * 10) / 10;
+    return `${formatFloat(size, { digits: [false, 1], trailingZeros: false })} ${units[power]}`;
 }
 
 /** Digits from which a number may be rounded. */

@@ -150,9 +150,9 @@ test("a file is sent when it is chosen, and shown with its pages and its size", 
     await choose("one.pdf", "long.pdf", "cat.png");
     expect(queryAllTexts(".o_ai_chat_chip_name")).toEqual(["one.pdf", "long.pdf", "cat.png"]);
     expect(queryAllTexts(".o_ai_chat_chip_facts")).toEqual([
-        "1 page · 2.0 kB",
-        "first 7 of 200 pages · 2.0 kB",
-        "2.0 kB",
+        "1 page · 2 kB",
+        "first 7 of 200 pages · 2 kB",
+        "2 kB",
     ]);
     expect(".o_ai_chat_chip img").toHaveCount(1);
     expect(server.requestsTo(UPLOAD)).toHaveLength(3);

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "@odoo/hoot";
+import { patchWithCleanup } from "@web/../tests/web_test_helpers";
+import { localization } from "@web/core/l10n/localization";
 import {
+    formatSize,
     parseAnswer,
     parseJson,
     parseUnrounded,
@@ -15,6 +18,13 @@ test("long integers keep their digits on the way in and out", () => {
     expect(String(parseJson(LONG).id)).toBe("1234567890123456789");
     expect(writeJson(parseJson(LONG))).toBe(LONG);
     expect(writeJson(parseUnrounded(LONG))).toBe(LONG);
+});
+
+test("what is above a limit never reads like it", () => {
+    patchWithCleanup(localization, { decimalPoint: ".", grouping: [3, 0], thousandsSep: "," });
+    const limit = 8 * 1024 * 1024;
+    const sizes = [0, 512, 50_000, limit - 1, limit, limit + 1];
+    expect(sizes.map(formatSize)).toEqual(["0 B", "512 B", "48.9 kB", "8 MB", "8 MB", "8.1 MB"]);
 });
 
 test("all other numbers are numbers", () => {
