@@ -3,7 +3,7 @@ import { ConfirmationDialog } from "@web/core/confirmation_dialog/confirmation_d
 import { _t } from "@web/core/l10n/translation";
 import { useAutofocus, useService } from "@web/core/utils/hooks";
 import { formatMomentFull } from "../core/format";
-import { RequestError } from "../core/try_again";
+import { attempt, RequestError } from "../core/try_again";
 import { pressedKey, useFocusBack } from "../core/keys";
 
 /** One shared server, and the person's key for it. */
@@ -37,19 +37,15 @@ export class ConnectionCard extends Component {
         });
     }
 
-    async attempt(action) {
-        Object.assign(this.state, { isBusy: true, error: "" });
-        try {
+    change(action) {
+        return attempt(this.state, async () => {
             await action();
             this.state.isEditing = false;
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isBusy = false;
+        });
     }
 
     keep() {
-        return this.attempt(() =>
+        return this.change(() =>
             this.props.onKeep(this.props.connection.server, this.key.el.value)
         );
     }
@@ -63,7 +59,7 @@ export class ConnectionCard extends Component {
             }),
             confirmLabel: _t("Remove"),
             confirmClass: "btn-danger",
-            confirm: () => this.attempt(() => this.props.onForget(server)),
+            confirm: () => this.change(() => this.props.onForget(server)),
             cancel: () => {},
         });
     }

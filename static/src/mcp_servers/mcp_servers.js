@@ -8,7 +8,7 @@ import { ServerForm } from "../server_forms/server_form";
 import { ServerList } from "./server_list";
 import { stateClass, stateLabel } from "./server_state";
 import { TemplateForm } from "../server_forms/template_form";
-import { RequestError, TryAgain } from "../core/try_again";
+import { attempt, RequestError, TryAgain } from "../core/try_again";
 import { useFocusBack } from "../core/keys";
 
 /** The MCP servers of a cloud service, or a person's own: to add, change, test and switch. */
@@ -100,21 +100,11 @@ export class McpServers extends Component {
     }
 
     switchForMe(server, isOn) {
-        return this.attempt(() => this.list.toggleForMe(server, isOn));
+        return attempt(this.ui, () => this.list.toggleForMe(server, isOn));
     }
 
     restrict(server, policy) {
-        return this.attempt(() => this.list.restrict(server, policy));
-    }
-
-    async attempt(action) {
-        Object.assign(this.ui, { isBusy: true, error: "" });
-        try {
-            await action();
-        } catch (error) {
-            this.ui.error = error;
-        }
-        this.ui.isBusy = false;
+        return attempt(this.ui, () => this.list.restrict(server, policy));
     }
 
     close() {

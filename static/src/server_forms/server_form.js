@@ -2,7 +2,7 @@ import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { uniqueId } from "@web/core/utils/functions";
 import { trustLevels } from "./trust_levels";
-import { RequestError } from "../core/try_again";
+import { attempt, RequestError } from "../core/try_again";
 import { pressedKey } from "../core/keys";
 
 /** What the form begins with; secrets never come back. */
@@ -23,6 +23,14 @@ const valuesOf = (server) => ({
     call_timeout: server?.call_timeout || 30,
 });
 
+function headersOf(text) {
+    try {
+        return JSON.parse(text);
+    } catch {
+        throw new Error(_t('The headers must be a JSON object such as {"X-Team": "blue"}.'));
+    }
+}
+
 /** Address, key and the rest of one server. A key or header that is left empty stays what it is. */
 export class ServerForm extends Component {
     static template = "woow_paas_platform.McpServerForm";
@@ -41,7 +49,7 @@ export class ServerForm extends Component {
         this.id = uniqueId("o_woow_server_form_");
         this.first = useRef("first");
         this.values = useState(valuesOf(this.props.server));
-        this.state = useState({ isSaving: false, error: "" });
+        this.state = useState({ isBusy: false, error: "" });
         this.isChanged = false;
         onMounted(() => this.first.el.focus());
     }
@@ -85,23 +93,13 @@ export class ServerForm extends Component {
                 .filter(([name, value]) => value !== known[name])
         );
         if (changes.headers) {
-            changes.headers = JSON.parse(changes.headers);
+            changes.headers = headersOf(changes.headers);
         }
         return changes;
     }
 
-    async save() {
-        this.state.isSaving = true;
-        this.state.error = "";
-        try {
-            await this.props.onSave(this.changes);
-        } catch (error) {
-            this.state.error =
-                error instanceof SyntaxError
-                    ? _t('The headers must be a JSON object such as {"X-Team": "blue"}.')
-                    : error;
-        }
-        this.state.isSaving = false;
+    save() {
+        return attempt(this.state, () => this.props.onSave(this.changes));
     }
 
     onKeydown(ev) {

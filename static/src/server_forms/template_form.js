@@ -2,7 +2,7 @@ import { Component, onWillStart, useEffect, useRef, useState } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { copyText } from "../core/clipboard";
 import { trustLevels } from "./trust_levels";
-import { RequestError } from "../core/try_again";
+import { attempt, RequestError } from "../core/try_again";
 
 /**
  * Choose a well-known server, then answer the few questions that its template asks. What the operator has not enabled
@@ -37,7 +37,7 @@ export class TemplateForm extends Component {
             environment: "",
             trustLevel: this.props.trustLevel,
             error: "",
-            isSaving: false,
+            isBusy: false,
             isCopied: false,
         });
         onWillStart(() => this.load());
@@ -141,22 +141,15 @@ export class TemplateForm extends Component {
         return Object.fromEntries(names.map((name) => [name, removed[name] ? "" : values[name]]));
     }
 
-    async save() {
-        const { chosen } = this.state;
-        this.state.isSaving = true;
-        this.state.error = "";
-        try {
-            await this.props.onSave({
+    save() {
+        const { chosen, trustLevel } = this.state;
+        return attempt(this.state, () =>
+            this.props.onSave({
                 template: chosen.id,
                 values: this.given,
                 ...this.environment,
-                ...(this.state.trustLevel !== this.props.trustLevel && {
-                    trust_level: this.state.trustLevel,
-                }),
-            });
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isSaving = false;
+                ...(trustLevel !== this.props.trustLevel && { trust_level: trustLevel }),
+            })
+        );
     }
 }

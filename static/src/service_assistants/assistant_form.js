@@ -1,6 +1,6 @@
 import { Component, onMounted, useRef, useState } from "@odoo/owl";
 import { uniqueId } from "@web/core/utils/functions";
-import { RequestError } from "../core/try_again";
+import { attempt, RequestError } from "../core/try_again";
 import { pressedKey } from "../core/keys";
 
 /** Lines and characters of suggested questions that a chat shows. */
@@ -37,7 +37,7 @@ export class AssistantForm extends Component {
         this.most = { MAX_NAME, MAX_LINE, MAX_INSTRUCTIONS, MAX_STARTERS };
         this.known = this.valuesOf(this.props.assistant);
         this.values = useState({ ...this.known, server_ids: [...this.known.server_ids], note: "" });
-        this.state = useState({ isSaving: false, error: "" });
+        this.state = useState({ isBusy: false, error: "" });
         this.isChanged = false;
         onMounted(() => this.first.el.focus());
     }
@@ -85,14 +85,8 @@ export class AssistantForm extends Component {
         return changes;
     }
 
-    async save() {
-        Object.assign(this.state, { isSaving: true, error: "" });
-        try {
-            await this.props.onSave(this.changes);
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isSaving = false;
+    save() {
+        return attempt(this.state, () => this.props.onSave(this.changes));
     }
 
     onKeydown(ev) {

@@ -7,7 +7,7 @@ import { fieldText, formFields, isLongText, readForm } from "../questions/argume
 import { SchemaField } from "../questions/schema_field";
 import { useProblems } from "../questions/use_problems";
 import { ToolResult } from "../tool_call/tool_result";
-import { RequestError } from "../core/try_again";
+import { attempt, RequestError } from "../core/try_again";
 
 /** Calls a tool once, with a form made from its schema; the result is shown as in a chat. */
 export class ToolTrial extends Component {
@@ -73,8 +73,8 @@ export class ToolTrial extends Component {
         if (Object.keys(problems).length || this.state.isBusy) {
             return;
         }
-        Object.assign(this.state, { isBusy: true, error: "", call: null });
-        try {
+        this.state.call = null;
+        await attempt(this.state, async () => {
             const outcome = await this.api.tryTool(this.props.tool.id, args);
             this.state.call = {
                 result: outcome.result,
@@ -83,9 +83,6 @@ export class ToolTrial extends Component {
                 duration: outcome.duration_ms,
                 pictures: outcome.pictures,
             };
-        } catch (error) {
-            this.state.error = error;
-        }
-        this.state.isBusy = false;
+        });
     }
 }
