@@ -26,7 +26,7 @@ export class AiApiError extends Error {
         this.code = code;
         this.status = status;
         this.details = details;
-        /** Milliseconds that the server asked to wait, or null. */
+        /** Seconds that the server asked to wait, or null. */
         this.retryAfter = retryAfter;
     }
 
