@@ -50,8 +50,9 @@ def sections(exported: dict, words: Words) -> Iterator[tuple[str, dict | None]]:
 def _of_message(message: dict, words: Words) -> Iterator[str]:
     calls = {call["id"]: call for call in message.get("calls", ())}
     for part in message.get("parts") or [{"type": "text_block", "text": message["text"]}]:
-        if part["type"] in ("text_block", "steered") and part["text"].strip():
-            yield part["text"].strip()
+        said = part["text"].strip() if part["type"] in ("text_block", "steered") else ""
+        if said:
+            yield quoted(said) if part["type"] == "steered" else said
         elif part["type"] == "tool_call" and part["id"] in calls:
             yield from _of_call(calls[part["id"]], words)
         elif part["type"] == "notice" and part.get("message"):
