@@ -28,6 +28,11 @@ _INVISIBLE = re.compile(
 )
 _UNSEEN = re.compile(rf"({_INVISIBLE.pattern}|\u2800)\1*|\s{{2,}}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# A spreadsheet would take it for a formula, as in static/src/core/csv.js, which gives the reasons.
+_FORMULA = re.compile(
+    r"[\s\0\ufeff\u200b-\u200f\u2060]*(?:[=+@＝＋＠﹦﹢﹫]|[-－﹣](?![0-9.,\s]*%?\Z))"
+)
+_CELLS = re.compile(r"([;\t\r\n])")
 _JOINERS = re.compile(  # these belong in emoji and in Indic or Persian words only
     "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f\u200c\u200d])|(?<=[\u200c\u200d])[\u200c\u200d]"
 )
@@ -241,3 +246,13 @@ def starters(text: str | None) -> list[str]:
     """
     lines = (line.strip()[:STARTER_CHARS] for line in (text or "").splitlines())
     return [line for line in lines if line][:STARTERS]
+
+
+def csv_cell(text: str) -> str:
+    """Text of a CSV file's cell that no spreadsheet computes, wherever it begins a cell.
+
+    >>> csv_cell("a;=1+1"), csv_cell("-1,5 %")
+    ("a;'=1+1", '-1,5 %')
+    """
+    parts = (f"'{part}" if _FORMULA.match(part) else part for part in _CELLS.split(text))
+    return ("'" if text.startswith(("\t", "\r", "\n")) else "") + "".join(parts)

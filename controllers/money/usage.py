@@ -9,6 +9,7 @@ from odoo.addons.portal.controllers.portal import CustomerPortal
 from odoo.exceptions import UserError
 from odoo.http import request
 
+from ...services import text
 from ...tools.refusals import NotThere
 from ..chat import READ
 from ..dispatcher import query_day, query_int
@@ -46,12 +47,7 @@ class UsageController(http.Controller):
         rows.writeheader()
         for line in found["lines"]:
             names = {key: (line[key] or {}).get("name", "") for key in ("service", "assistant")}
-            # A name that begins like a formula would be one in a spreadsheet.
-            safe = {
-                key: f"'{name}" if name[:1] in "=+-@\t\r" and name else name
-                for key, name in names.items()
-            }
-            rows.writerow(line | safe)
+            rows.writerow(line | {key: text.csv_cell(name) for key, name in names.items()})
         name = f"usage-{workspace_id}-{found['from']}-{found['to']}.csv"
         return request.make_response(
             sheet.getvalue().encode("utf-8-sig"),

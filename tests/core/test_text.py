@@ -30,11 +30,21 @@ def test_clean(dirty, clean):
 
 def test_what_does_not_show_is_told_as_what_it_is():
     """The same texts as the client's own `visible` is tried with."""
-    source = (ROOT / "static/tests/questions/visible_texts.js").read_text()
+    for given, shown in shared("questions/visible_texts.js"):
+        assert text.visible(given) == shown
+
+
+def test_a_cell_of_a_csv_file_is_guarded_as_the_client_does():
+    for given, kept in shared("core/csv_cells.js"):
+        assert text.csv_cell(given) == kept
+
+
+def shared(name):
+    """Texts of a table that the client's tests use, too."""
+    source = (ROOT / "static/tests" / name).read_text()
     texts = json.loads(source[source.index("= [") + 2 : source.rindex(";")])
     assert len(texts) > 20
-    for given, shown in texts:
-        assert text.visible(given) == shown
+    return texts
 
 
 def test_cap_keeps_head_and_tail_within_the_limit():

@@ -608,6 +608,8 @@ PATTERNS = {
         ('"id"', '"id" ', '"id":', '"id": "'),
     ),
     "services.text._ANSI": (200_000, text.clean, ANSI),
+    "services.text._FORMULA": (200_000, text.csv_cell, (" ", "-", "1", "-1", "-1%", ";", ";-1")),
+    "services.text._CELLS": (200_000, text.csv_cell, (";", "a;", "a")),
     "services.text._INVISIBLE": (200_000, text.clean, ("\u200b", "a\u200b", "\x00", "é")),
     "services.text._JOINERS": (200_000, text.clean, ("\u200d", "é\u200d", "a\u200d", "\u200dé")),
     "services.text._UNSEEN": (200_000, text.visible, (" ", "\u200b", "a\u200b", " \xa0", "é")),
