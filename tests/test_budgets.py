@@ -456,6 +456,13 @@ class TestBudgetsAtEntrances(AiHttpCase):
         )
         self.assertEqual(self.url_open("/my/ai/usage").status_code, 200)
 
+    def test_what_is_only_reserved_is_not_used(self):
+        """As in the lines of the workspace's owner."""
+        self._use(50, assistant_id=self.assistant.id)
+        self.env["woow_paas_platform.cost"].search([("key", "=", "use50")]).state = "reserved"
+        self.env.flush_all()
+        self.assertEqual(self._call("GET", "/api/ai/usage")[1]["month"]["assistants"], [])
+
     def test_without_budgets_the_page_says_so(self):
         self._sign_in(self.stranger)
         page = self.url_open("/my/ai/usage").text

@@ -462,7 +462,11 @@ class Budget(models.Model):
             self.env["woow_paas_platform.cost"]
             .sudo()
             ._read_group(
-                [("user_id", "=", self.env.uid), ("date", ">=", since)],
+                [
+                    ("user_id", "=", self.env.uid),
+                    ("date", ">=", since),
+                    ("state", "=", "settled"),
+                ],
                 ["assistant_id", "company_id.currency_id"],
                 [f"{name}:sum" for name in SUMS],
                 order="company_amount:sum desc, assistant_id",
