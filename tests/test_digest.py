@@ -86,6 +86,11 @@ class TestDigest(TurnByHandCase):
         self.turn.channel_id.woow_is_of_run = True
         self.assertFalse(self._mails())
 
+    def test_an_answer_in_the_archive_is_not_told(self):
+        self._answer()
+        self.turn.channel_id.channel_member_ids.woow_is_archived = True
+        self.assertFalse(self._mails())
+
     def test_the_cron_writes_to_all_whose_morning_it_is(self):
         Decision = type(self.env[DECISION])
         self.stranger.write({"woow_ai_digest": True, "tz": "America/New_York"})

@@ -6,7 +6,6 @@ from ...services.llm import files
 from ...services.specs import FolderWords
 from ...tools.limits import MEGABYTE
 from ...tools.refusals import NotThere, Refusal, TooLarge
-from ..base.discuss_channel import LISTED
 
 FOLDER = "woow_paas_platform.conversation_folder"
 NAME_CHARS = 60
@@ -193,22 +192,8 @@ class ConversationFolder(models.Model):
 
     def _with_unseen(self):
         """Folders of the caller with an answer that the caller has not seen."""
-        unseen = self.env["woow_paas_platform.ai_turn"]._unseen_domain()
-        # sudo: ai_turn, discuss.channel.member - whether there is one among the caller's own
-        channels = self.env["woow_paas_platform.ai_turn"].sudo().search(unseen).channel_id
-        channels = channels.filtered_domain(LISTED)
-        members = (
-            self.env["discuss.channel.member"]
-            .sudo()
-            .search(
-                [
-                    ("channel_id", "in", channels.ids),
-                    ("woow_folder_id", "in", self.ids),
-                    ("woow_is_archived", "!=", True),
-                ]
-            )
-        )
-        return members.woow_folder_id.sudo(False)
+        unseen = self.env["discuss.channel"]._ai_unseen()
+        return self & unseen._member_of_caller().woow_folder_id.sudo(False)
 
     def _words(self):
         """:return: the `FolderWords` of the folder"""

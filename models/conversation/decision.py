@@ -11,8 +11,7 @@ from ...services import text
 from ...services.approval import hints
 from ...tools import db
 from ...tools.moments import utc
-from ..base.discuss_channel import CONVERSATION, LISTED
-from ..turn.ai_turn import FINAL_STATES, PENDING
+from ..turn.ai_turn import PENDING
 from ..turn.tool_call import CLIENT_WAIT
 
 _logger = logging.getLogger(__name__)
@@ -120,7 +119,7 @@ class Decision(models.AbstractModel):
             return
         user.woow_ai_digest_on = day
         own = self.with_user(user).with_context(lang=user.lang)
-        found, answers = own._list(MAX_LINES), own._unread_answers()
+        found, answers = own._list(MAX_LINES), own.env["discuss.channel"]._ai_unseen()
         if not (found["total"] or answers):
             return
         _ = own.env._
@@ -135,20 +134,6 @@ class Decision(models.AbstractModel):
         path = "/my/ai/decisions" if found["total"] else "/my/ai"
         subject = _("What waits for you at your assistants")
         user._woow_ai_mail(subject, Markup("<br/>").join(parts), path)
-
-    @api.model
-    def _unread_answers(self):
-        """Conversations of the current user with an answer that was not seen, the newest first."""
-        unseen = [
-            ("user_id", "=", self.env.uid),
-            ("is_unseen", "=", True),
-            ("state", "in", FINAL_STATES),
-            ("entered_id", "=", False),
-        ]
-        # sudo: ai_turn, discuss.channel - the user's own, of which the names are told
-        channels = self.env[TURN].sudo().search(unseen, order="id desc").channel_id
-        listed = [("channel_type", "=", CONVERSATION), *LISTED]
-        return channels.filtered_domain(listed).filtered(lambda one: one._is_member(self.env.user))
 
     # ------------------------------------------------------------ what waits
 

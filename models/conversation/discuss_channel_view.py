@@ -126,6 +126,17 @@ class DiscussChannel(models.Model):
         return found.sudo(False)
 
     @api.model
+    def _ai_unseen(self):
+        """Conversations of the chat's list, without those in the archive, that hold an answer which the caller has not
+        seen, the newest answer first; with sudo."""
+        # sudo: ai_turn, discuss.channel.member - the caller's own; names of their conversations
+        Turn = self.env["woow_paas_platform.ai_turn"].sudo()
+        channels = Turn.search(Turn._unseen_domain(), order="id desc").channel_id
+        listed = channels.filtered_domain([("channel_type", "=", CONVERSATION), *LISTED])
+        members = listed._member_of_caller()
+        return listed & members.filtered(lambda one: not one.woow_is_archived).channel_id
+
+    @api.model
     def _with_files(self):
         """Ids of the caller's conversations that hold files."""
         self.env["ir.attachment"].flush_model(["res_model", "res_id", "res_field"])
