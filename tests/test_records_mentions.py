@@ -1,5 +1,6 @@
 """Records that a person attaches to a question: offered, checked and read with that person's rights."""
 
+from types import SimpleNamespace
 from unittest.mock import patch
 
 from odoo import Command
@@ -8,6 +9,7 @@ from odoo.tests import new_test_user, tagged
 from ..models.turn.question import Question
 from ..runtime.records import read
 from ..services.records import mentions
+from ..tools import labels
 from .common import AiHttpCase
 from .records_data import PartnersCase
 
@@ -104,6 +106,20 @@ class TestMentionsApi(AiHttpCase):
         (question,) = (one for one in page["messages"] if one["role"] == "user")
         self.assertEqual([one["name"] for one in question["records"]], [one[2] for one in kept])
         self.assertEqual(question["records"][0]["url"], f"/odoo/res.partner/{self.azure.id}")
+
+    def test_a_portal_user_opens_the_page_that_a_record_has(self):
+        order = SimpleNamespace(_name="sale.order", id=1, _fields={"access_url": 1}, access_url="#")
+        self.assertIsNone(labels.link(order, True))
+        order.access_url = "/my/orders/1"
+        self.assertEqual(labels.link(order, True), "/my/orders/1")
+        self.assertEqual(labels.link(order, False), "/odoo/sale.order/1")
+        channel = self._conversation(self.member)
+        status, answer = self._send(self.member, [self._ref(self.member.partner_id)], channel)
+        self.assertEqual(status, 202, answer)
+        with patch.object(labels, "link", lambda record, is_portal: is_portal and record.name):
+            _status, page = self._call("GET", f"/api/ai/conversations/{channel.id}")
+        (question,) = (one for one in page["messages"] if one["role"] == "user")
+        self.assertEqual(question["records"][0]["url"], self.member.partner_id.name)
 
     def test_what_is_not_there_for_both_is_refused_alike(self):
         gone = self.env["res.partner"].create({"name": "Zzgone"})

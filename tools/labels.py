@@ -1,4 +1,4 @@
-"""Names of things of Odoo, as people read them."""
+"""Names of things of Odoo, as people read them, and where people open them."""
 
 
 def of_model(model):
@@ -18,3 +18,11 @@ def of_models(env, names):
     # sudo: ir.model - as `_get`
     found = env["ir.model"].sudo().search([("model", "in", list(names))])
     return {one.model: one.name for one in found}
+
+
+def link(record, is_portal):
+    """URL at which a person opens a record; None where a portal user has no page of it."""
+    if not is_portal:
+        return f"/odoo/{record._name}/{record.id}"
+    url = "access_url" in record._fields and record.access_url
+    return url if url and url != "#" else None

@@ -9,7 +9,7 @@ from odoo.tools import SQL, html_escape
 
 from ...services import text
 from ...services.approval import hints
-from ...tools import db
+from ...tools import db, labels
 from ...tools.moments import utc
 from ..turn.ai_turn import PENDING
 from ..turn.tool_call import CLIENT_WAIT
@@ -244,7 +244,7 @@ class Decision(models.AbstractModel):
                 "model": record._name,
                 "id": record.id,
                 "name": record.display_name or "",
-                "url": f"/odoo/{record._name}/{record.id}" if is_internal else None,
+                "url": labels.link(record, not is_internal),
             }
             if record
             else None,

@@ -17,10 +17,10 @@ from ...services.errors import LlmError
 from ...services.llm import files, thinking
 from ...services.render import formulas, markdown
 from ...services.sentence import load
-from ...tools import db, limits, sentences
+from ...tools import db, labels, limits, sentences
 from ...tools.moments import utc
 from ...tools.refusals import Refusal, TooLate
-from ..base.discuss_channel import LISTED
+from ..base.discuss_channel import LISTED, readable
 from .ai_turn import DECISIONS, FINAL_STATES
 
 SENTENCES_BY_CODE = {kind.code: kind.default_message for kind in LlmError.__subclasses__()}
@@ -97,11 +97,16 @@ class AiTurn(models.Model):
 
     def _attached_records(self):
         """Odoo records that the person attached to the question, for the chat to show."""
-        is_internal = self.user_id._is_internal()
-        return [
-            {**one, "url": f"/odoo/{one['model']}/{one['id']}" if is_internal else None}
-            for one in self.mentions or ()
-        ]
+        is_portal = not self.user_id._is_internal()
+
+        def url(model, res_id):
+            if is_portal:
+                record = readable(self.user_id, model, res_id)
+            else:
+                record = model in self.env and self.env[model].browse(res_id)
+            return labels.link(record, is_portal) if record else None
+
+        return [{**one, "url": url(one["model"], one["id"])} for one in self.mentions or ()]
 
     @api.model
     def _context_of(self, channel):

@@ -212,7 +212,7 @@ def shown(scope, records, wanted, total, offset=0, start=0):
             "id": one.id,
             "name": names.get(one.id, f"#{one.id}"),
             "values": {column.name: by_column[column.name][one.id] for column in wanted},
-            "url": values.link(one, is_portal),
+            "url": labels.link(one, is_portal),
             **({"image": values.picture(scope, one)} if len(records) <= SHEETS else {}),
         }
         for one in records

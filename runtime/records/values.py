@@ -146,17 +146,6 @@ def amount(value, currency, digits):
     return {"amount": value, "currency": currency, "name": name}
 
 
-def link(record, is_portal):
-    """URL at which a person opens a record; None where a portal user has no page of it."""
-    if is_portal:
-        return (
-            record.access_url
-            if "access_url" in record._fields and record.access_url != "#"
-            else None
-        )
-    return f"/odoo/{record._name}/{record.id}"
-
-
 def picture(scope, record):
     """URL of a record's picture, if its model has one that the person may see."""
     for name in PICTURES:
