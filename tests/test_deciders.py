@@ -2,6 +2,7 @@
 
 import json
 import re
+from copy import deepcopy
 from dataclasses import asdict
 from datetime import timedelta
 from unittest.mock import patch
@@ -415,6 +416,25 @@ class TestDeciders(RunCase, RehearsalCase, ApiCase):
     def _last_mail_to(self, user):
         told = [("partner_ids", "in", user.partner_id.ids)]
         return self.env["mail.message"].search(told, order="id desc", limit=1)
+
+    def test_a_mail_tells_values_as_the_card_does(self):
+        self._asks(**self.by_group)
+        pairs = {
+            "float": (0.0, 1250000.125),
+            "monetary": (None, {"amount": 1250000.0, "currency": "EUR", "name": "1250000.00 EUR"}),
+            "datetime": ("Acme: 2026-10-06 09:00", "2026-10-05 17:00"),
+        }
+        rehearsal = deepcopy(self.row.rehearsal)
+        rehearsal["shown"]["changes"][0]["fields"] = [
+            {"name": kind, "label": kind, "type": kind, "old": old, "new": new}
+            for kind, (old, new) in pairs.items()
+        ]
+        self.row.rehearsal = rehearsal
+        self._later(minutes=20)
+        body = self._last_mail_to(self.one).body
+        self.assertIn("float: 0 → 1,250,000.125", body)
+        self.assertIn("monetary: nothing → 1,250,000.00 EUR", body)
+        self.assertRegex(body, r"datetime: Acme: 2026-10-06 09:00 → 10/05/2026 0?5:00:00\sPM")
 
     def test_deciders_are_told_reminded_and_joined_by_a_second_group_once_each(self):
         self._asks(

@@ -2,13 +2,15 @@
 
 import json
 import logging
+from datetime import datetime
 
 from markupsafe import Markup
 from odoo import api, models
-from odoo.tools import SQL, html_escape
+from odoo.tools import SQL, format_date, format_datetime, formatLang, html_escape
 
 from ...services import text
 from ...services.approval import hints
+from ...services.records import render
 from ...tools import db, labels
 from ...tools.moments import utc
 from ..turn.ai_turn import PENDING
@@ -329,21 +331,46 @@ class Decision(models.AbstractModel):
                 html_escape(f"{kinds[change['kind']]}: {change['label']} {change['name']}")
             )
             for field in change["fields"]:
-                old, new = self._said(field["old"]), self._said(field["new"])
+                old, new = (self._said(field[key], field["type"]) for key in ("old", "new"))
                 said = f"{old} → {new}" if change["kind"] == "changed" else new
                 lines.append(html_escape(f"{field['label']}: {said}"))
         return lines
 
-    def _said(self, value):
-        """A value of a rehearsal as people read it."""
+    def _said(self, value, kind):
+        """A value of a rehearsal as people read it, and as the card shows it.
+
+        :param kind: type of the field
+        """
         _ = self.env._
         if isinstance(value, bool):
             return _("Yes") if value else _("No")
         if isinstance(value, list):
-            return ", ".join(map(self._said, value)) or _("nothing")
-        if isinstance(value, dict):
+            return ", ".join(self._said(one, kind) for one in value) or _("nothing")
+        if isinstance(value, dict) and "amount" in value:
+            digits = len(value["name"].partition(" ")[0].partition(".")[2])
+            value = f"{self._number(value['amount'], digits)} {value['currency']}".strip()
+        elif isinstance(value, dict):
             value = value.get("name")
+        elif isinstance(value, int | float):
+            value = self._number(value)
+        elif value and kind in ("date", "datetime"):
+            value = self._moment(value, kind)
         return _cut(str(value), VALUE_CHARS) if value not in (None, "") else _("nothing")
+
+    def _number(self, value, digits=0):
+        """All of a number, with at least so many digits after the point."""
+        exact = render.number(value, digits)
+        return formatLang(self.env, value, digits=len(exact.partition(".")[2]))
+
+    def _moment(self, value, kind):
+        """A day, or a moment, which a rehearsal tells by the clock of who asked; one of several values stays."""
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+        if kind == "date":
+            return format_date(self.env, moment.date())
+        return format_datetime(self.env, moment, tz="UTC")
 
     def _small(self, calls):
         """Calls whose arguments and changes a row has room for; only these are read."""

@@ -592,7 +592,7 @@ class Changes:
         """Names in this order: of what is deleted, those that it had; of what the person may not read, none."""
         gone = {i: self._deleted[model, i] for i in ids if (model, i) in self._deleted}
         names = self.scope.names_of(self.scope.env[model].browse(i for i in ids if i not in gone))
-        return [names.get(i) or gone.get(i) or values.NO_ACCESS["name"] for i in ids]
+        return [names.get(i) or gone.get(i) or self.env._("(no access)") for i in ids]
 
     def _said(self, content, limit):
         """A text as what it is, and how much of it is left out."""
@@ -664,7 +664,7 @@ class Changes:
         names = self.scope.names_of(people)
         shows_email = "email" in self.scope.fields(Partner)
         emails = {one.id: one.email or "" for one in message.people} if shows_email else {}
-        nameless = values.NO_ACCESS["name"]
+        nameless = self.env._("(no access)")
         found = [
             text.visible(f"{names[i]} <{emails[i]}>" if emails.get(i) else names[i])
             if i in names

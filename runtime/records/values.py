@@ -186,7 +186,7 @@ def names_of_counted(scope, env, model, ids):
 
         def of(one):
             if one.partner_id and one.partner_id.id not in known:
-                return NO_ACCESS["name"]
+                return scope.env._("(no access)")
             return numbers.get(one.id) or known.get(one.partner_id.id)
 
         said = map(of, found)
