@@ -331,6 +331,8 @@ class TestLog(AuditCase):
         self._seal()
         self.assertEqual(len(self._entries()), 8)
         parameter.set_param(name, "730")
+        preview = self.env["woow_paas_platform.retention"].create({}).preview
+        self.assertIn("<td class='text-end'>730</td><td class='text-end'>4</td>", preview)
         self._seal()
         self.assertEqual(len(self._entries()), 5)
         problems, check = self._problems()

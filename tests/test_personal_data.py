@@ -15,6 +15,7 @@ from odoo import fields
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import new_test_user, tagged
 
+from ..models.automation import assistant_test_run
 from ..models.governance.personal_data import TRIES
 from ..models.turn.question import Question
 from ..services.personal_data import INVENTORY, KEEP, reviewed
@@ -497,6 +498,23 @@ class TestExport(AiHttpCase):
 
 @tagged("post_install", "-at_install")
 class TestRetention(AiCase):
+    def test_the_preview_counts_runs_of_tests_as_they_go(self):
+        Run = self.env[f"{ADDON}.assistant_test_run"]
+        vals = {"assistant_id": self.assistant.id, "state": "done"}
+        runs = Run.create([dict(vals) for _number in range(4)])
+        long_ago = fields.Datetime.now() - timedelta(days=200)
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_assistant_test_run SET create_date = %s WHERE id = %s",
+            [long_ago, runs[0].id],
+        )
+        self.env.invalidate_all()
+        dialog = self.env[f"{ADDON}.retention"].create({})
+        with patch.object(assistant_test_run, "KEPT_RUNS", 2):
+            self.assertIn(
+                "<td>Runs of tests, with results</td><td class='text-end'>180</td><td class='text-end'>2</td>",
+                dialog.preview,
+            )
+
     def test_the_preview_says_what_then_goes(self):
         old, new = (self._ask(self.member, text).sudo() for text in ("old", "new"))
         (old | new).write({"state": "done", "ended_at": fields.Datetime.now()})

@@ -1,13 +1,11 @@
-from datetime import timedelta
-
 from markupsafe import Markup
 from odoo import api, fields, models
 
 from ..models.automation.webhook_delivery import KEPT_DAYS
 from ..tools import limits
 
-TURNS = "woow_paas_platform.ai_turn"
 CLEANING = "woow_paas_platform.ir_cron_retention"
+SEALING = "woow_paas_platform.ir_cron_audit"
 VACUUM = "base.autovacuum_job"
 
 
@@ -23,11 +21,9 @@ class Retention(models.TransientModel):
     def _kinds(self):
         """:return: ``[(name, days it is kept or 0, rows that go today or None, XML id of the cron)]``"""
         _, get = self.env._, lambda name: limits.get(self.env, name)
-        # sudo: ai_turn, tool_call_sum, cost - numbers only, for administrators of Odoo
-        turns, sums = self.env[TURNS].sudo(), self.env["woow_paas_platform.tool_call_sum"].sudo()
-        costs = self.env["woow_paas_platform.cost"].sudo()
         results = get("result_retention_days")
-        ended = [("ended_at", "!=", False)]
+        turns, runs = self._rows("ai_turn"), self._rows("ai_run")
+        deliveries = self._rows("webhook_delivery")
         return [
             (
                 _("Conversations of people that are not used, with files and ratings"),
@@ -56,31 +52,41 @@ class Retention(models.TransientModel):
             (
                 _("Tool calls, which become sums"),
                 get("call_retention_days"),
-                sums._count_due(),
+                self._rows("tool_call_sum")._count_due(),
                 CLEANING,
             ),
             (
                 _("Costs, which become sums"),
                 get("cost_retention_days"),
-                costs._count_due(),
+                self._rows("cost")._count_due(),
                 VACUUM,
             ),
-            (_("Runs, with mails"), results, self._count("ai_run", results, ended), VACUUM),
+            (_("Runs, with mails"), results, runs.search_count(runs._due_domain()), VACUUM),
             (
                 _("Messages of webhooks"),
                 KEPT_DAYS,
-                self._count("webhook_delivery", KEPT_DAYS, [("state", "!=", "pending")]),
+                deliveries.search_count(deliveries._due_domain()),
+                VACUUM,
+            ),
+            (
+                _("Runs of tests, with results"),
+                results,
+                len(self._rows("assistant_test_run")._due()),
                 VACUUM,
             ),
             (_("Recordings of tests, which go with the test"), 0, 0, None),
+            (
+                _("Entries of the audit log, by whole days"),
+                get("audit_retention_days"),
+                self._rows("audit_checkpoint")._count_due(),
+                SEALING,
+            ),
         ]
 
     @api.model
-    def _count(self, model, days, domain):
-        old = fields.Datetime.now() - timedelta(days=days)
-        # sudo: ai_run, webhook_delivery - numbers only, for administrators of Odoo
-        rows = self.env[f"woow_paas_platform.{model}"].sudo()
-        return rows.search_count([("create_date", "<", old), *domain])
+    def _rows(self, model):
+        # sudo: each model - numbers only, for administrators of Odoo
+        return self.env[f"woow_paas_platform.{model}"].sudo()
 
     def _compute_preview(self):
         _ = self.env._

@@ -777,11 +777,15 @@ class AiRun(models.Model):
     @api.autovacuum
     def _gc_runs(self):
         """Delete runs when the results of their calls go."""
-        days = limits.get(self.env, "result_retention_days")
-        old = fields.Datetime.subtract(fields.Datetime.now(), days=days)
-        gone = self.search([("create_date", "<", old), ("ended_at", "!=", False)], limit=GC_BATCH)
+        gone = self.search(self._due_domain(), limit=GC_BATCH)
         gone.unlink()
         return len(gone), len(gone) == GC_BATCH
+
+    @api.model
+    def _due_domain(self):
+        days = limits.get(self.env, "result_retention_days")
+        old = fields.Datetime.subtract(fields.Datetime.now(), days=days)
+        return [("create_date", "<", old), ("ended_at", "!=", False)]
 
 
 class AiTurn(models.Model):

@@ -355,15 +355,21 @@ class AssistantTestRun(models.Model):
     @api.autovacuum
     def _gc_runs(self):
         """Delete runs when the results of calls go, and more than are kept of an assistant."""
+        self._due(limit=1000).unlink()
+
+    @api.model
+    def _due(self, limit=None):
+        """:param limit: of those that are old, and of those of one assistant"""
         days = limits.get(self.env, "result_retention_days")
         old = fields.Datetime.subtract(fields.Datetime.now(), days=days)
         ended = [("state", "!=", "running")]
-        self.search([*ended, ("create_date", "<", old)], limit=1000).unlink()
+        due = self.search([*ended, ("create_date", "<", old)], limit=limit)
         for assistant, _count in self._read_group(
             ended, ["assistant_id"], ["__count"], having=[("__count", ">", KEPT_RUNS)]
         ):
             own = [*ended, ("assistant_id", "=", assistant.id)]
-            self.search(own, offset=KEPT_RUNS, limit=1000).unlink()
+            due |= self.search(own, offset=KEPT_RUNS, limit=limit)
+        return due
 
     # ------------------------------------------------------------ side by side
 

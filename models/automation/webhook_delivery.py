@@ -231,10 +231,14 @@ class WebhookDelivery(models.Model):
 
     @api.autovacuum
     def _gc_deliveries(self):
-        old = fields.Datetime.subtract(fields.Datetime.now(), days=KEPT_DAYS)
-        gone = self.search([("create_date", "<", old), ("state", "!=", "pending")], limit=GC_BATCH)
+        gone = self.search(self._due_domain(), limit=GC_BATCH)
         gone.unlink()
         return len(gone), len(gone) == GC_BATCH
+
+    @api.model
+    def _due_domain(self):
+        old = fields.Datetime.subtract(fields.Datetime.now(), days=KEPT_DAYS)
+        return [("create_date", "<", old), ("state", "!=", "pending")]
 
 
 def _wait(moment, now):

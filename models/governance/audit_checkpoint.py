@@ -93,6 +93,12 @@ class AuditCheckpoint(models.Model):
         return until if oldest and fields.Date.to_string(oldest) <= until else ""
 
     @api.model
+    def _count_due(self):
+        """Number of entries that would go now."""
+        cut = self._due_cut(self.search([], limit=1))
+        return self.env[ENTRY].search_count([("day", "<=", cut)]) if cut else 0
+
+    @api.model
     def _add(self, last, heads, cut=""):
         before = last._data() if last else {"cut": "", "first": 1}
         now = fields.Datetime.to_string(fields.Datetime.now())
