@@ -16,9 +16,9 @@ LANGUAGES = ("zh_TW", "zh_CN")
 PAUSED = _lt(
     "Calls to the MCP server are paused after %(count)s failures in a row. %(reason)s",
     count=5,
-    reason=_lt("The certificate of the MCP server is not valid."),
+    reason=_lt("The connection failed: no service is listening at this address and port."),
 )
-PAUSED_SAID = "連續失敗 5 次後，已暫停呼叫此 MCP 伺服器。MCP 伺服器的憑證無效。"
+PAUSED_SAID = "連續失敗 5 次後，已暫停呼叫此 MCP 伺服器。連線失敗：此位址與連接埠沒有服務。"
 PLACEHOLDER = re.compile(r"%\(\w+\)s|%s|</?\w+")
 
 

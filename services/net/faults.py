@@ -30,7 +30,7 @@ from ..specs import ServerSpec
 
 CONNECT_TIMEOUT = _lt("The connection timed out. Check the server's address.")
 BAD_HEADER = _lt(
-    "The key or a header for this MCP server contains a character that cannot be sent. Enter it again."
+    "The key or a header for this server contains a character that cannot be sent. Enter it again."
 )
 NOT_LISTENING = _lt("The connection failed: no service is listening at this address and port.")
 START_TIMEOUT = _lt(
@@ -87,7 +87,7 @@ def _tls_problem(error: BaseException) -> ConnectFailed | None:
     if not (is_connecting and tls):
         return None
     return ConnectFailed(
-        _lt("The certificate of the MCP server is not valid."), detail=text.one_line(str(tls), 300)
+        _lt("The certificate of the server is not valid."), detail=text.one_line(str(tls), 300)
     )
 
 

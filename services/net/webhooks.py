@@ -19,6 +19,7 @@ from .. import const
 from ..errors import (
     BlockedAddress,
     ConfigError,
+    ConnectFailed,
     EngineError,
     HostUnreachable,
     SecretUnreadable,
@@ -140,7 +141,8 @@ def _problem(error: Exception) -> EngineError:
     found = faults.of_exception(error)
     if isinstance(found, ServerTimeout):
         return ServerTimeout(TOO_SLOW, detail=found.detail)
-    is_told = str(found) in (faults.CONNECT_TIMEOUT, faults.NOT_LISTENING)
+    # Its default sentence speaks of an MCP server.
+    is_told = type(found) is ConnectFailed and str(found) != ConnectFailed.default_message
     if is_told or isinstance(found, BlockedAddress | HostUnreachable):
         return found
     return type(found)(

@@ -234,7 +234,7 @@ def _error_text(body: bytearray) -> str:
 def _of_service(error: EngineError) -> EngineError:
     if isinstance(error, ConfigError):
         return error
-    for kind, sentence in _SENTENCES.items():
-        if type(error) is kind and str(error) == kind.default_message:
-            return kind(sentence, detail=error.detail)
+    kind = type(error)
+    if kind in _SENTENCES and str(error) == kind.default_message:
+        return kind(_SENTENCES[kind], detail=error.detail)
     return error

@@ -111,6 +111,19 @@ async def test_nobody_listens():
         await webhooks.post(delivery(), HERE)
 
 
+async def test_a_certificate_is_told_of_without_the_details_of_the_library():
+    async def serve(_reader, writer):
+        writer.write(b"no TLS\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    with pytest.raises(ConnectFailed) as caught:
+        await webhooks.post(delivery(f"https://127.0.0.1:{port}/hook"), HERE)
+    assert str(caught.value) == "The certificate of the server is not valid."
+    server.close()
+
+
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/"]
 )
