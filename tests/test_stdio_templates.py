@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
-from odoo.exceptions import AccessError, UserError
+from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 from odoo.tools.misc import file_open
@@ -213,7 +213,16 @@ class TestNobodyElse(Released, AiCase):
     def test_who_sees_the_templates(self):
         Template = self.env[TEMPLATE]
         shell = {"code": "shell", "name": "Shell", "category": "data", "transport": "stdio"}
-        Template.with_user(self.admin).create(shell)
+        with self.assertRaises(ValidationError), self.env.cr.savepoint():
+            Template.with_user(self.admin).create(shell)
+        url = "https://shell.example.com/mcp"
+        of_before = Template.create({**shell, "transport": "auto", "url": url})
+        self.env.flush_all()
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_mcp_template SET transport = 'stdio' WHERE id = %s",
+            [of_before.id],
+        )
+        self.env.invalidate_all()
         Template.search([("code", "=", "slack")]).for_owners = False
         for user, expected in (
             (self.admin, COMMANDS),

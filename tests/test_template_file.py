@@ -3,6 +3,7 @@
 import base64
 import json
 
+from odoo import Command
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import tagged
 
@@ -147,9 +148,40 @@ class TestTemplateFile(OperatorFile, McpApiCase):
         github = self.Template.search([("code", "=", "github")]).with_user(self.admin)
         copy = github.copy()
         self.assertEqual((copy.code, len(copy.field_ids)), ("github_2", len(github.field_ids)))
-        for vals in ({"website": "javascript:alert(1)"}, {"url": "file:///etc/passwd"}):
-            with self.subTest(vals=vals), self.assertRaises(ValidationError):
+        token = github.field_ids.filtered(lambda field: field.target == "api_key")
+        for vals in (
+            {"website": "javascript:alert(1)"},
+            {"url": "file:///etc/passwd"},
+            {"url": "https://api.githubcopilot.com/mcp?api_key=s3cret"},
+            {"url": f"https://api.githubcopilot.com/{{{token.name}}}"},
+            {"url": False},
+            {"code": "Git Hub"},
+            {"icon": 'fa-x" onload="'},
+            {"description": "x" * 2001},
+            {"field_ids": [Command.update(token.id, {"name": "a b"})]},
+            {"field_ids": [Command.update(token.id, {"target": "header", "header": "a\nb"})]},
+        ):
+            with (
+                self.subTest(vals=vals),
+                self.assertRaisesRegex(ValidationError, "^GitHub: "),
+                self.env.cr.savepoint(),
+            ):
                 github.write(vals)
+
+    def test_a_template_of_before_whose_address_holds_a_key_is_not_exported(self):
+        self._sign_in(self.admin)
+        github = self.Template.search([("code", "=", "github")])
+        self.env.cr.execute(
+            "UPDATE woow_paas_platform_mcp_template SET url = %s WHERE id = %s",
+            ["https://api.example.com/mcp?api_key=s3cret", github.id],
+        )
+        self.env.invalidate_all()
+        answer = self.url_open(f"{EXPORT}?ids=github")
+        self.assertEqual(answer.status_code, 422, answer.text)
+        self.assertIn("contains a key", answer.text)
+        self.assertNotIn("s3cret", answer.text)
+
+    def test_what_the_operator_has_to_add(self):
         slack = self.Template.search([("code", "=", "slack")]).with_user(self.admin)
         self.assertIn('name = "slack"', slack.operator_lines)
         self._apply('[[mcp.templates]]\nname = "slack"\n')

@@ -79,16 +79,22 @@ class McpTemplate(models.Model):
             is_known = template.transport != "stdio" or template.code in known
             template.operator_lines = is_known and template._operator_lines("system")
 
-    @api.constrains("url", "website", "transport", "code")
-    def _check_addresses(self):
-        for template in self:
-            try:
-                if template.website:
-                    template_file.check_website(template.website)
-                if template.url:
-                    template_file.check_pattern(template.url)
-            except ConfigError as error:
-                raise ValidationError(sentences.translated(self.env, str(error))) from error
+    @api.constrains(
+        "authorization",
+        "category",
+        "code",
+        "description",
+        "field_ids",
+        "icon",
+        "name",
+        "transport",
+        "url",
+        "website",
+    )
+    def _check_entries(self):
+        """Refuse in the form what a file may not hold."""
+        if self.env.registry.ready:  # a module's data bring a template before its fields
+            self._checked_file()
 
     def copy_data(self, default=None):
         result = super().copy_data(default)
@@ -258,7 +264,20 @@ class McpTemplate(models.Model):
         self.env["woow_paas_platform.audit.mixin"]._record_act(
             "configuration_exported", templates=self
         )
-        return template_file.write(template._entry() for template in self)
+        return self._checked_file()
+
+    def _checked_file(self):
+        """
+        :raises ValidationError: one of them is none that a file takes
+        """
+        document = template_file.write(template._entry() for template in self)
+        for template, entry in zip(self, document["mcpTemplates"], strict=True):
+            try:
+                template_file.check(entry)
+            except ConfigError as error:
+                reason = sentences.translated(self.env, str(error))
+                raise ValidationError(f"{template.name}: {reason}") from error
+        return document
 
     def _entry(self):
         self.ensure_one()

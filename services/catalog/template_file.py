@@ -52,7 +52,7 @@ def read(document: Any) -> tuple[list[Entry], list[Skipped]]:
         name = entry.get("id") if isinstance(entry, Mapping) else ""
         shown = text.one_line(str(name), MAX_TEXT)[:100]
         try:
-            template = _template(entry)
+            template = check(entry)
             if template["id"] in found:
                 raise ConfigError(_lt("The file has this template twice."))
             found[template["id"]] = template
@@ -73,7 +73,12 @@ def _full(entry: Entry) -> Entry:
     }
 
 
-def _template(entry: Any) -> Entry:
+def check(entry: Any) -> Entry:
+    """A template with all that may be left out.
+
+    :param entry: of a file, or what a record would be there
+    :raises ConfigError: it can be none
+    """
     if not isinstance(entry, Mapping):
         raise ConfigError(_lt("Each template must be a JSON object with an “id” and a “name”."))
     _check_keys(entry, {"id", "fields", *TEXTS, *CHOICES})
@@ -96,7 +101,7 @@ def _template(entry: Any) -> Entry:
     if found["icon"] and not _ICON.fullmatch(found["icon"]):
         raise ConfigError(_lt("The “icon” must be a class of Font Awesome, such as “fa-plug”."))
     if found["website"]:
-        check_website(found["website"])
+        egress.check_url(found["website"])  # a browser may be sent there
     fields = entry.get("fields", [])
     if not isinstance(fields, list) or len(fields) > MAX_FIELDS:
         raise ConfigError(
@@ -163,16 +168,6 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
     return text.clean(value).strip()
 
 
-def check_website(url: str) -> None:
-    """:raises ConfigError: it is no page that a browser may be sent to"""
-    egress.check_url(url)
-
-
-def check_pattern(url: str) -> None:
-    """:raises ConfigError: with its {names} filled in it is no address"""
-    egress.check_url(_NAMED.sub("x", url))
-
-
 def _check_command(template: Entry) -> None:
     known = TEMPLATES.get(template["id"])
     if not known:
@@ -191,7 +186,7 @@ def _check_address(template: Entry) -> None:
     if not template["url"] and "address" not in targets.values():
         raise ConfigError(_lt("The “url” is missing."))
     if template["url"]:
-        check_pattern(template["url"])
+        egress.check_url(_NAMED.sub("x", template["url"]))
         if address.secrets(template["url"]):
             raise ConfigError(_lt("The “url” contains a key. Make it a field of the template."))
         for name in _NAMED.findall(template["url"]):
@@ -226,7 +221,7 @@ def of_server(server: Mapping[str, Any]) -> Entry:
         "transport": server["transport"],
         "authorization": server["authorization"],
     }
-    return _template(entry | {"fields": fields})
+    return check(entry | {"fields": fields})
 
 
 def code_of(name: str) -> str:
