@@ -18,7 +18,7 @@ from ...services.documents import pictures
 from ...services.errors import FileError, FileTooComplex
 from ...services.llm import files
 from ...services.render import conversation_file, formulas, markdown
-from ...tools import sentences
+from ...tools import db, sentences
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
 from ..base.discuss_channel import CONVERSATION, LISTED
@@ -229,11 +229,9 @@ class DiscussChannel(models.Model):
         if left <= 0:
             return None
         try:
-            with cr.savepoint(flush=False):
-                cr.execute("SET LOCAL statement_timeout = %s", [max(1, int(left * 1000))])
+            with cr.savepoint(flush=False), db.timeouts(cr, statement=left):
                 cr.execute(query, log_exceptions=False)
                 rows = cr.fetchall()
-                cr.execute("SET LOCAL statement_timeout TO DEFAULT")
         except QueryCanceled:
             return None
         return rows
