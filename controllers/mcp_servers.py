@@ -9,7 +9,7 @@ from ..models.mcp.mcp_server import name_of
 from ..runtime.web.api_error import ApiError
 from ..services.catalog.mcp_json import MAX_NAME
 from ..tools import mcp_switch
-from .chat import READ, ROUTE, conversation_or_404, visible_or_404
+from .chat import READ, ROUTE, conversation_or_404, service_or_404, visible_or_404
 from .dispatcher import body, query_int
 from .schemas import SCOPE, WRITABLE
 
@@ -48,14 +48,6 @@ def used_or_404(server_id):
 
 def tool_or_404(tool_id):
     return visible_or_404(TOOL, tool_id, request.env._("This tool does not exist."))
-
-
-def service_or_404(service_id):
-    return visible_or_404(
-        "woow_paas_platform.cloud_service",
-        service_id,
-        request.env._("This cloud service does not exist."),
-    )
 
 
 def owner_vals(cloud_service_id, scope=None):

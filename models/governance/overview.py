@@ -7,6 +7,7 @@ from odoo.exceptions import AccessError
 
 from ...services.money import budgets
 from ...tools.moments import utc
+from ..mcp.mcp_server import TROUBLE
 
 DAYS = 30  # that the graphs show, today included
 FAILURES = 5  # the latest ones
@@ -158,7 +159,7 @@ class Overview(models.AbstractModel):
             limit=FAILURES,
         )
         servers = self.env["woow_paas_platform.mcp_server"].search(
-            [("state", "in", ("error", "auth_required"))],
+            [("state", "in", TROUBLE)],
             order="state_since desc, id desc",
             limit=FAILURES,
         )

@@ -2,6 +2,7 @@ from odoo import fields, models
 from odoo.tools import SQL
 
 from ..turn.tool_call_sum import CALLS, rounded
+from .overview import NO_ERRORS
 
 DURATION_SHARES = {"duration_median": 0.5, "duration_p95": 0.95}
 
@@ -42,14 +43,13 @@ class ToolCallReport(models.Model):
 
     @property
     def _table_query(self):
-        # A denied or cancelled call is somebody's decision, no error.
         return SQL(
             """
             SELECT id, date, server_id, tool_id, tool_name, assistant_id, user_id, outcome, calls,
                    CASE WHEN server_name <> '' THEN server_name
                         WHEN outcome = 'unknown_tool' THEN %s ELSE %s END AS server_name,
-                   CASE WHEN outcome IN ('ok', 'denied', 'cancelled') THEN 0 ELSE calls END AS errors,
-                   CASE WHEN outcome IN ('ok', 'denied', 'cancelled') THEN 0.0 ELSE 100.0 END
+                   CASE WHEN outcome IN %s THEN 0 ELSE calls END AS errors,
+                   CASE WHEN outcome IN %s THEN 0.0 ELSE 100.0 END
                         AS error_rate,
                    duration AS duration_median, duration AS duration_p95, total_duration, bytes, tokens
               FROM (
@@ -69,6 +69,8 @@ class ToolCallReport(models.Model):
             """,
             self.env._("Unknown tools"),
             self.env._("Built-in tools"),
+            NO_ERRORS,
+            NO_ERRORS,
             rounded(SQL("c.duration_ms")),
         )
 

@@ -4,13 +4,13 @@ from odoo import api, fields, models
 
 from ...services import text
 from ...services.approval import taint
+from ...services.const import PROMPT_CHARS
 from ...tools.refusals import TooOften
 
 PERIOD = 60  # seconds
 MAX_CHECKS = 20  # tests and syncs of one person within a period
 MAX_PROMPTS = 20  # of one person, the latest
 PROMPT_DAYS = 7
-PROMPT_CHARS = 32_000  # as many as a message may have
 
 
 class McpCheck(models.Model):

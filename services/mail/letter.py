@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from email.message import Message
 
 from .. import text
+from ..const import PROMPT_CHARS
 
-MAX_CHARS = 32_000  # of a body, as of any message of a person
 MAX_PARTS = 200
 KNOWN_CHARS = 100_000  # of what is known of a thread
 KNOWN_LINES = 500  # of quotes that are looked up there
@@ -158,7 +158,7 @@ def divided(said: str) -> Letter:
 
     :param said: its first 32 000 characters count
     """
-    lines = text.clean(said[:MAX_CHARS]).splitlines()
+    lines = text.clean(said[:PROMPT_CHARS]).splitlines()
     own: list[str] = []
     foreign: list[str] = []
     for place, line in enumerate(lines):
@@ -271,7 +271,7 @@ def _bodies(message: Message) -> tuple[list[str], str]:
             said = _decoded(part)
             if said.strip():
                 (plain if kind == "text/plain" else rich).append(said)
-    return plain, "\n".join(rich)[:MAX_CHARS]
+    return plain, "\n".join(rich)[:PROMPT_CHARS]
 
 
 def _decoded(part: Message) -> str:
@@ -282,7 +282,7 @@ def _decoded(part: Message) -> str:
         said = raw.decode(part.get_content_charset() or "utf-8", "replace")
     except LookupError:
         said = raw.decode("utf-8", "replace")
-    return said[:MAX_CHARS]
+    return said[:PROMPT_CHARS]
 
 
 def shown_in(source: str) -> tuple[str, str]:

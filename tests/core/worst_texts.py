@@ -4,7 +4,7 @@ import contextlib
 
 import httpx
 
-from services import jsonrpc, text
+from services import const, jsonrpc, text
 from services.approval import taint
 from services.catalog import address, mcp_json, template_file
 from services.errors import ConfigError
@@ -671,37 +671,37 @@ PATTERNS = {
         ("(", "\\", '"', ";", "=", "a=b ", "a;b=c(", "a; b=c "),
     ),
     "services.mail.letter._MARKUP": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         html_letter,
         ("<!--", "<", "<a ", "<a b='", "</b>", "<p>", "<![CDATA[", "&", "<script>", "<b></i>"),
     ),
     "services.mail.letter._START": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         html_letter,
         ("<", "</", "< ", "<1", "<½"),
     ),
     "services.mail.letter._QUOTED": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         lambda s: mail_letter.shown_in(f"<a {s}>"),
         ('"', "a='", "a=b "),
     ),
     "services.mail.letter.shown_in": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         lambda s: mail_letter.shown_in(f"<script>{s}"),
         ("</", "</scrip", "<script>", "</script"),
     ),
     "services.mail.letter.divided": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         mail_letter.divided,
         ("> a\n", "a:\n", "a@b wrote:\n", "a: b@c\n", "---", "\n", " "),
     ),
     "services.mail.letter._WORD": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         lambda s: mail_letter.unknown(s, s[::-1]),
         ("a", "a ", "ab\n", "\n", "-"),
     ),
     "services.mail.letter.FORWARDS": (
-        mail_letter.MAX_CHARS,
+        const.PROMPT_CHARS,
         mail_letter.is_reply,
         ("re", "fw", " ", "re ", ":"),
     ),
