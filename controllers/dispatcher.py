@@ -104,11 +104,11 @@ class McpDispatcher(AiDispatcher):
         )
 
 
-def rpc_error(error, request_id=None):
+def rpc_error(error):
     """The JSON-RPC message of an `ApiError`, which stays in its `data`."""
     code = jsonrpc.INVALID_REQUEST if error.code < 500 else jsonrpc.INTERNAL_ERROR
     data = {**error.details, "code": error.error_code}
-    return jsonrpc.error(request_id, error.description, code, data)
+    return jsonrpc.error(None, error.description, code, data)
 
 
 def writes_nothing(*_args):

@@ -37,10 +37,6 @@ class TestDiscuss(AiCase):
     def _new_turns(self):
         return self.Turn.search([]) - self.before
 
-    def _comments(self, channel):
-        messages = channel.sudo().message_ids.filtered(lambda m: m.message_type == "comment")
-        return messages.sorted("id")
-
     # ------------------------------------------------------------ conversations
 
     def test_an_assistant_is_shown_as_a_bot(self):

@@ -17,7 +17,7 @@ class MailMessage(models.Model):
         messages = self.filtered(lambda message: message.model == "discuss.channel")
         if not messages:
             return {}
-        # sudo: ai_turn - only what the summary below the answer tells its readers, see `_card_data`
+        # sudo: ai_turn - only what the summary below the answer tells its readers
         turns = self.env["woow_paas_platform.ai_turn"].sudo()
         found = turns.search(
             ["|", ("answer_message_id", "in", messages.ids), ("message_id", "in", messages.ids)],

@@ -554,7 +554,7 @@ class Budget(models.Model):
             ("state", "=", "settled"),
         ]
 
-    def _sums_of_managed(self, domain, groups, more=(), order=None):
+    def _sums_of_managed(self, domain, groups, order=None):
         # sudo: cost - of a workspace that the caller manages; names of its services and of assistants used there
         return (
             self.env[COST]
@@ -563,7 +563,7 @@ class Budget(models.Model):
             ._read_group(
                 domain,
                 groups,
-                [*(f"{name}:sum" for name in SUMS), *more],
+                [f"{name}:sum" for name in SUMS],
                 order=order or ", ".join(groups),
             )
         )

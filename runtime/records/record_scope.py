@@ -31,7 +31,6 @@ RIGHTS = {
 MAX_SEARCHED = 20  # models that are looked into for a field that another one has not
 MAX_NAMED = 200  # records of one call that are named
 MAX_MEANT = 10_000  # records that the names in a condition may mean
-RELATIONS = ("many2one", "one2many", "many2many")
 ME = "me"
 MINE = {"res.users": lambda user: user.ids, "res.partner": lambda user: user.partner_id.ids}
 OF_TREES = ("child_of", "parent_of")

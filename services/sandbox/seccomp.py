@@ -16,7 +16,6 @@ ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000  # seccomp(2), actions
 # Fields of `struct seccomp_data`; of an argument the lower half, on machines whose bytes are in this order.
 NUMBER, MACHINE, ARGUMENTS = 0, 4, 16
 LOAD, AND, EQUAL, ANY_BIT, RETURN = 0x20, 0x54, 0x15, 0x45, 0x06  # bpf_common.h
-MOST_STEPS = 255  # that one jump can pass over
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 X32 = 0x40000000  # a bit of the number, of calls that x86_64 has a second time

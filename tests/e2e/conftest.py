@@ -88,15 +88,6 @@ def mcp_everything() -> Iterator[McpServer]:
 
 
 @pytest.fixture(scope="session")
-def mcp_everything_sse() -> Iterator[McpServer]:
-    """server-everything over the old HTTP+SSE."""
-    server = mcp_servers.start_everything(processes.free_port(), transport="sse", folder=E2E_LOGS)
-    server.wait()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="session")
 def mcp_time() -> Iterator[McpServer]:
     """mcp-server-time behind mcp-proxy."""
     server = mcp_servers.start_time(processes.free_port(), folder=E2E_LOGS)
