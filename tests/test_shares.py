@@ -500,7 +500,9 @@ class TestSharing(Sharing, AiHttpCase):
         own.sudo().woow_beginning = {"text": f"Begin {'界' * 20_000} end", "sources": []}
         first = self._ask(self.colleague, "Go on", channel=own).sudo()
         told, _question = first._turn_request().history
-        self.assertRegex(told["content"], r"(?s)^This conversation continues .*Begin 界.*left out.*end$")
+        self.assertRegex(
+            told["content"], r"(?s)^This conversation continues .*Begin 界.*left out.*end$"
+        )
         self.assertLess(len(told["content"]), 8_192)
 
     def test_the_owner_continues_from_an_answer(self):
