@@ -1,3 +1,4 @@
+import base64
 from dataclasses import asdict
 
 from odoo import fields
@@ -124,6 +125,23 @@ class TestStoreCalls(StoreCase):
             self.assertEqual(answer.status_code, status)
         self.authenticate(None, None)
         self.assertEqual(self.url_open(named["url"]).status_code, 401)
+
+    def test_what_was_kept_as_a_picture_and_is_none_is_shown_to_no_model(self):
+        claim = self._claim()
+        self._step(claim, self._call())
+        self.store.begin_call(claim, self._call())
+        huge = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4, "big") * 2
+        contents = (b"<html>503</html>", huge, b"\xff\xd8\xff\xe0")
+        kept = tuple(
+            {"name": f"{n}.png", "mimetype": "image/png", "data": base64.b64encode(one).decode()}
+            for n, one in enumerate(contents)
+        )
+        result = CallResult(outcome="ok", text="Pictures.", attachments=kept)
+        self.store.end_call(claim, "call_1", result, [])
+        self.env.invalidate_all()
+        self.assertEqual(len(self.turn.call_ids.attachment_ids), 3)
+        (shown,) = self.turn._pictures_of_calls()["call_1"]
+        self.assertEqual((shown["name"], shown["mimetype"]), ("2.png", "image/jpeg"))
 
     def test_a_call_in_flight_is_never_run_again(self):
         claim = self._claim("one")

@@ -488,8 +488,10 @@ class AiTurn(models.Model):
             for file in call.attachment_ids.filtered(lambda f: f.mimetype in files.PICTURES):
                 if count and room > 0:
                     picture = files.picture(file._ai_file())
-                    count, room = count - 1, room - len(picture["data"])
-                    shown.setdefault(call.call_id, []).append(picture)
+                    room -= len(picture["data"])
+                    if seen := files.pictures_of([picture]):
+                        count -= 1
+                        shown.setdefault(call.call_id, []).extend(seen)
         return shown
 
     # ------------------------------------------------------------ the turns before it

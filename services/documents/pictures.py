@@ -1,7 +1,16 @@
-"""Picture sizes: how many pixels a picture claims to have, read from its first bytes; nothing is decoded."""
+"""Pictures: their type and the pixels that they claim to have, read from their bytes; nothing is decoded."""
 
 import sys
 
+from .const import MAX_PIXELS
+
+MIMETYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")  # that models can see
+HEAD = 12  # bytes that tell one
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {
     0xC4,
     0xC8,
@@ -9,6 +18,26 @@ _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {
 }  # SOF0 … SOF15, ISO/IEC 10918-1, B.1.1.3
 _MAX_MARKERS = 10_000  # before the size of a JPEG; those of cameras have a few dozen
 _JPEG_ALONE = frozenset({0x01, *range(0xD0, 0xD8)})  # markers without a length
+
+
+def mimetype_of(data: bytes) -> str:
+    """MIME type of a picture that models can see; empty for anything else.
+
+    :param data: its first `HEAD` bytes are enough
+    """
+    for magic, mimetype in _MAGIC:
+        if data.startswith(magic):
+            return mimetype
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
+
+
+def seen_as(data: bytes) -> str:
+    """MIME type with which a model is shown a picture; empty for what is none, and for one of too many pixels.
+
+    :param data: all of it
+    """
+    mimetype = mimetype_of(data)
+    return mimetype if mimetype and pixels(data) <= MAX_PIXELS else ""
 
 
 def pixels(data: bytes) -> int:

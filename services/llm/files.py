@@ -15,7 +15,6 @@ from typing import Any
 from .. import const
 from .. import text as texts
 from ..documents import pictures, reader
-from ..documents.const import MAX_PIXELS
 from ..errors import FileTooComplex, UnsupportedFile
 
 MAX_BYTES = 8 * 1024 * 1024  # of one file
@@ -26,13 +25,7 @@ PICTURES_CAP = 8 * 1024 * 1024  # characters of base64 of one request to a model
 TEXT_CAP = const.LLM_RESULT_CAP  # characters of all text files of one message
 MARK = 60  # characters, about, of the line above a page
 NO_ROOM = "its text is left out: the files before it fill the room that there is"
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-)
-
+PICTURES = pictures.MIMETYPES
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/sql")
 
 File = Mapping[str, Any]
@@ -78,7 +71,7 @@ def read(name: str, data: bytes, person: Hashable) -> Reading:
     if not mimetype:
         raise UnsupportedFile
     if mimetype in PICTURES:
-        if pictures.pixels(data) > MAX_PIXELS:
+        if not pictures.seen_as(data):
             raise FileTooComplex
         return Reading(mimetype, "picture")
     text = _decoded(data) or ""
@@ -91,11 +84,8 @@ def mimetype_of(name: str, data: bytes) -> str:
     >>> mimetype_of("a.csv", b"a;b"), mimetype_of("a.png", b"no picture"), mimetype_of("a", bytes(3))
     ('text/csv', 'text/plain', '')
     """
-    for magic, mimetype in _MAGIC:
-        if data.startswith(magic):
-            return mimetype
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
+    if picture := pictures.mimetype_of(data):
+        return picture
     if _decoded(data) is None:
         return ""
     guessed = mimetypes.guess_type(name)[0] or ""
@@ -207,11 +197,13 @@ def picture(file: File) -> dict[str, str]:
 
 
 def pictures_of(attachments: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Pictures among a result's attachments (see `content`) that a model can see.
+    """Pictures among a result's attachments (see `content`) that a model can see, with the types that they are of.
 
-    :param attachments: ``[{"name", "mimetype", "data"}]``
+    :param attachments: ``[{"name", "mimetype", "data"}]``, the data in Base64
     """
-    return [file for file in attachments if file["mimetype"] in PICTURES]
+    claimed = (file for file in attachments if file["mimetype"] in PICTURES)
+    found = ((file, pictures.seen_as(base64.b64decode(file["data"]))) for file in claimed)
+    return [{**file, "mimetype": mimetype} for file, mimetype in found if mimetype]
 
 
 def fitting_files(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .. import const, events, text
+from .. import const, events, large, text
 from ..errors import LlmError, LlmProtocolError
 from ..llm import client, files, transcript
 from ..llm.answer import Answer
@@ -268,7 +268,8 @@ class _Turn(Calling, Checking, SummingUp):
         ]
         if self.llm.supports_vision:
             for call_id in answered:
-                if shown := files.pictures_of(results[call_id].attachments):
+                attached = results[call_id].attachments
+                if shown := await large.apply(files.pictures_of, attached):
                     self.pictures[call_id] = shown
         self.tools.take_in(progress.messages)
         for warning in filter(None, (results[call_id].warning for call_id in answered)):

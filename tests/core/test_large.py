@@ -36,7 +36,8 @@ SHAPES = {
     "escapes": b'["' + rb"\u2028" * (large.MAX_TEXT // 6 - 100) + b'"]',
     "long numbers": b"[" + b",".join([b"1" * 4_000] * 1_000) + b"]",
 }
-PICTURE = b'{"type":"image","mimeType":"image/png","data":"' + b"A" * 7_900_000 + b'"}'
+# a JPEG, of which more than its head is looked at
+PICTURE = b'{"type":"image","mimeType":"image/png","data":"/9j/4AAA' + b"A" * 7_899_992 + b'"}'
 RESULTS = {
     **{
         name: b'{"content":[],"structuredContent":{"r":' + body + b"}}"

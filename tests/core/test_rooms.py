@@ -32,7 +32,9 @@ ARROWS = {
     "services.catalog": "services services.net",
     "services.mcp.transport": "services services.net services.sandbox",
     "services.mcp.session": "services services.net services.schemas services.oauth services.mcp.transport",
-    "services.mcp.discovery": "services services.net services.oauth services.mcp.transport services.mcp.session",
+    "services.mcp.discovery": (
+        "services services.net services.oauth services.documents services.mcp.transport services.mcp.session"
+    ),
     "services.mcp.pool": (
         "services services.net services.oauth services.mcp.transport services.mcp.session services.mcp.discovery"
     ),

@@ -15,12 +15,17 @@ from typing import Any
 
 from ... import large
 from ... import text as texts
+from ...documents import pictures
 
 MAX_ATTACHMENTS = 20  # files of one result
 MAX_BLOCKS = 5_000  # parts of one result
 KEPT_CAP = 1_000_000  # characters of a result that are kept to be read on
 MAX_READ = 2 * KEPT_CAP  # characters of a result that are looked at
 _DECODED = 256 * 1024  # characters of base64 at a time, in fours
+_HEAD = pictures.HEAD // 3 * 4  # characters of base64
+_UNREADABLE = "shown to the user, not readable as text"
+_NO_PICTURE = "no picture, although the server calls it one; kept for the user as a file"
+_TOO_LARGE = "shown to the user, but not to the model: it has too many pixels"
 _MIMETYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 _NAME_UNSAFE = re.compile(r"[^\w.() -]+")
 
@@ -129,17 +134,22 @@ def _file(kind: str, data: Any, mimetype: Any, name: str, attachments: list[dict
     if not _MIMETYPE.fullmatch(mimetype):
         mimetype = "application/octet-stream"
     size = _decoded_size(data)
-    if size is None:
+    if size is None or (kind == "image" and not size):
         return f"[{kind}: the server sent it in a form that cannot be read]"
     if len(attachments) >= MAX_ATTACHMENTS:
         return f"[{kind}: left out, there are more than {MAX_ATTACHMENTS} files]"
+    said = _UNREADABLE
+    if found := pictures.mimetype_of(base64.b64decode(data[:_HEAD])):
+        mimetype = found
+        if not pictures.seen_as(base64.b64decode(data)):
+            said = _TOO_LARGE
+    elif mimetype in pictures.MIMETYPES:
+        mimetype, said = "application/octet-stream", _NO_PICTURE
     extension = mimetypes.guess_extension(mimetype) or ".bin"
     name = _NAME_UNSAFE.sub("_", texts.clean(name))[-100:].strip(". ")
     name = name or f"{kind}-{len(attachments) + 1}{extension}"
     attachments.append({"name": name, "mimetype": mimetype, "data": data})
-    return (
-        f"[{kind} {name}, {mimetype}, {texts.size(size)}: shown to the user, not readable as text]"
-    )
+    return f"[{kind} {name}, {mimetype}, {texts.size(size)}: {said}]"
 
 
 def _decoded_size(data: Any) -> int | None:

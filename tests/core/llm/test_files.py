@@ -8,6 +8,7 @@ from turns import Turn, request_of
 
 from services.errors import FileTooComplex, UnsupportedFile
 from services.llm import files, transcript
+from services.testing.fake_tools import OBJECT
 from services.testing.memory_journal import MemoryJournal
 from services.testing.scripted_llm import Reply, ScriptedLlm
 
@@ -154,6 +155,27 @@ async def test_pictures_of_results_follow_them(fake):
     assert [first["role"], second["role"], pictures["role"]] == ["tool", "tool", "user"]
     assert all(url.startswith("data:image/png;base64,") for url in shown_of(pictures))
     assert len(shown_of(pictures)) == 2
+
+
+async def test_what_is_no_picture_never_reaches_a_model(fake):
+    huge = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4, "big") * 2
+    sent = (b"", b"<html>503</html>", huge, b"\xff\xd8\xff\xe0")
+
+    async def shoot(_call):
+        blocks = [{"type": "image", "mimeType": "image/png"} for _one in sent]
+        for block, data in zip(blocks, sent, strict=True):
+            block["data"] = base64.b64encode(data).decode()
+        return {"content": blocks}
+
+    fake.tools["shoot"] = (shoot, OBJECT)
+    async with ScriptedLlm(Reply(calls=[("fake__shoot", {})]), Reply("One.")) as llm:
+        done = await ask(llm, fake)
+        *_, result, pictures = llm.requests[-1]["messages"]
+    (shown,) = shown_of(pictures)
+    assert shown == "data:image/jpeg;base64," + base64.b64encode(sent[-1]).decode()
+    assert len(done.journal.results[0].attachments) == 3, "the user has them"
+    for said in ("cannot be read", "no picture", "not to the model"):
+        assert said in result["content"]
 
 
 async def test_a_model_without_vision_gets_no_pictures(fake):

@@ -1,8 +1,20 @@
 import base64
 
+import pytest
+
+from services.llm import files
 from services.mcp.discovery.content import read
 
-PNG = base64.b64encode(b"\x89PNG....").decode()
+
+def encoded(data):
+    return base64.b64encode(data).decode()
+
+
+PNG = encoded(b"\x89PNG\r\n\x1a\n....")
+HUGE = encoded(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4, "big") * 2)
+SOUND = encoded(b"RIFF....WAVEfmt ")
+PDF = encoded(b"%PDF-1.7")
+PAGE = encoded(b"<html>503 Service Unavailable</html>")
 
 
 def content(*blocks, **more):
@@ -28,12 +40,12 @@ def test_image_audio_and_blob_become_files_and_a_line():
     result = content(
         {"type": "text", "text": "look"},
         {"type": "image", "data": PNG, "mimeType": "image/png"},
-        {"type": "audio", "data": PNG, "mimeType": "audio/wav"},
+        {"type": "audio", "data": SOUND, "mimeType": "audio/wav"},
         {
             "type": "resource",
             "resource": {
                 "uri": "file:///a/../b\u202e.pdf",
-                "blob": PNG,
+                "blob": PDF,
                 "mimeType": "application/pdf",
             },
         },
@@ -45,6 +57,44 @@ def test_image_audio_and_blob_become_files_and_a_line():
     ]
     assert [a["name"] for a in result.attachments][::2] == ["image-1.png", "b.pdf"]
     assert result.text.count("\n") == 3 and PNG not in result.text
+
+
+@pytest.mark.parametrize(
+    ("claimed", "data", "mimetype", "said"),
+    [
+        (
+            "image/png",
+            encoded(b"\xff\xd8\xff\xe0"),
+            "image/jpeg",
+            "[image image-1.jpg, image/jpeg, ",
+        ),
+        ("image/jpg", encoded(b"GIF89a"), "image/gif", "[image image-1.gif, image/gif, "),
+        (None, encoded(b"RIFF....WEBPVP8 "), "image/webp", "[image image-1.webp, image/webp, "),
+        ("image/png", PAGE, "application/octet-stream", "no picture"),
+        ("image/jpeg", PDF, "application/octet-stream", "no picture"),
+        ("image/png", "", None, "cannot be read"),
+        ("image/png", HUGE, "image/png", "not to the model: it has too many pixels"),
+    ],
+)
+def test_the_content_decides_what_picture_it_is(claimed, data, mimetype, said):
+    result = content({"type": "image", "data": data, "mimeType": claimed})
+    assert [file["mimetype"] for file in result.attachments] == [mimetype] * bool(mimetype)
+    assert said in result.text
+    seen = files.pictures_of(result.attachments)
+    is_seen = bool(mimetype) and mimetype in files.PICTURES and data != HUGE
+    assert [file["mimetype"] for file in seen] == [mimetype] * is_seen
+
+
+def test_a_resource_is_no_picture_because_its_server_says_so():
+    def resource(data, claimed):
+        blob = {"uri": "file:///cat.png", "blob": data, "mimeType": claimed}
+        return content({"type": "resource", "resource": blob})
+
+    assert resource(PNG, "binary/octet-stream").attachments[0]["mimetype"] == "image/png"
+    result = resource(PAGE, "image/png")
+    (file,) = result.attachments
+    assert (file["name"], file["mimetype"]) == ("cat.png", "application/octet-stream")
+    assert "no picture" in result.text and not files.pictures_of(result.attachments)
 
 
 def test_broken_blocks_cost_nothing_else():
