@@ -18,6 +18,7 @@ MAX_BLOCK = 20_000  # characters of one block
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+_MARK = re.compile(r"[-*+]|\d{1,9}[.)]?")  # of an item, or the beginning of one
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _RECORD_LINK = re.compile(
@@ -71,10 +72,36 @@ class BlockStream:
         self._block: list[str] = []
         self._blanks: list[str] = []
         self._fence = ""
+        self._rest = 0  # characters of the text that stand in no block
+        self._held = ""
+
+    def pieces(self, delta: str) -> Iterator[tuple[str, str]]:
+        """New text, cut where blocks end: each piece with the source of the block that it completes, the last with "".
+
+        A mark that may begin an item of this list, or the next block, is held back until the next delta.
+
+        >>> list(BlockStream().pieces("One\\n\\nTw"))
+        [('One\\n\\n', 'One\\n'), ('Tw', '')]
+        """
+        text, start = self._held + delta, 0
+        for source in self.feed(delta):
+            end = len(text) - self._rest
+            yield text[start:end], source
+            start = end
+        self._held = self._line if self._is_undecided() else ""
+        yield text[start : len(text) - len(self._held)], ""
+
+    def last_pieces(self) -> Iterator[tuple[str, str]]:
+        """Rest at the end of the text, as of `pieces`."""
+        text, self._held = self._held, ""
+        for source in self.close():
+            yield text, source
+            text = ""
 
     def feed(self, delta: str) -> Iterator[str]:
         """The source of each block that this delta completed."""
         self._line += delta
+        self._rest = len(self._line)
         if "\n" in delta:
             *lines, self._line = self._line.split("\n")
             for line in lines:
@@ -91,6 +118,9 @@ class BlockStream:
         self._fence = ""
 
     def _add(self, line: str) -> Iterator[str]:
+        if self._blanks and line.strip() and self._starts_block(line):
+            yield from self._flush()
+        self._rest -= len(line)
         if self._fence:
             self._block.append(line)
             if self._closes_fence(line):
@@ -102,13 +132,8 @@ class BlockStream:
             if self._block:
                 self._blanks.append(line)
             return
-        if self._blanks:
-            if self._starts_block(line):
-                yield from self._flush()
-            else:
-                self._block += self._blanks
-                self._blanks = []
-        self._block.append(line)
+        self._block += [*self._blanks, line]
+        self._blanks = []
         if match := _FENCE.match(line.lstrip() if self._in_list() else line):
             self._fence = match[1]
         elif _HEADING.match(line) and len(self._block) == 1:
@@ -120,8 +145,11 @@ class BlockStream:
             return not (line[:1] in " \t" and self._block and self._block[0][:1] in " \t")
         if line[:1] in " \t":
             return False
-        undecided = not line.endswith("\n") and re.fullmatch(r"[-*+]|\d{1,9}[.)]?", line)
-        return not (_LIST.match(line) or undecided)
+        return not (_LIST.match(line) or _MARK.fullmatch(line))
+
+    def _is_undecided(self) -> bool:
+        """True if a line after a blank one may become an item of the list, and may begin a new block."""
+        return bool(self._blanks and self._in_list() and _MARK.fullmatch(self._line))
 
     def _in_list(self) -> bool:
         return bool(self._block) and bool(_LIST.match(self._block[0]))

@@ -248,11 +248,7 @@ PATTERNS = {
     "services.render.markdown._FENCE": (20_000, blocks, ("`", "```", " ", "```\n", "~~~a\n\n")),
     "services.render.markdown._LIST": (20_000, blocks, ("- ", "- a\n\n", "1", "\n", "- a\n\n 1")),
     "services.render.markdown._HEADING": (20_000, blocks, ("#", "# a\n", "\n\na")),
-    "services.render.markdown.BlockStream._starts_block": (
-        20_000,
-        blocks,
-        ("- a\n\n1", "- a\n\n-"),
-    ),
+    "services.render.markdown._MARK": (20_000, blocks, ("- a\n\n1", "- a\n\n-")),
     "services.render.markdown._SAFE_LINK": (
         20_000,
         of(markdown._SAFE_LINK, "match"),

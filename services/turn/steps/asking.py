@@ -1,6 +1,6 @@
 """One step of the model: what it says, in whichever protocol, by whichever provider answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ... import events
 from ...context import budget
@@ -132,8 +132,7 @@ class Asking(Step):
         stream = markdown.BlockStream()
 
         async def on_text(delta: str) -> None:
-            self.journal.emit(events.text(delta, self.progress.step))
-            await self._emit_blocks(stream.feed(delta))
+            await self._tell(stream.pieces(delta))
 
         begun: float | None = None
 
@@ -163,7 +162,7 @@ class Asking(Step):
                 ) from error
             raise
         finally:
-            await self._emit_blocks(stream.close())
+            await self._tell(stream.last_pieces())
         return self.answer
 
     def _withdraw(self) -> None:
@@ -172,8 +171,15 @@ class Asking(Step):
             self.journal.emit(events.state("running", self.progress.step))
             self.blocks = self.first_block
 
-    async def _emit_blocks(self, sources) -> None:
-        for source in sources:
-            html = await markdown.rendered(source)
-            self.journal.emit(events.text_block(self.blocks, html, self.progress.step))
-            self.blocks += 1
+    async def _tell(self, pieces: Iterable[tuple[str, str]]) -> None:
+        """Emit what is said, each block before the text behind it: a block replaces all that is open.
+
+        :param pieces: of a `BlockStream`
+        """
+        for said, source in pieces:
+            if said:
+                self.journal.emit(events.text(said, self.progress.step))
+            if source:
+                html = await markdown.rendered(source)
+                self.journal.emit(events.text_block(self.blocks, html, self.progress.step))
+                self.blocks += 1

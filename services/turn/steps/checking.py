@@ -101,8 +101,9 @@ class Checking(Asking):
         step = self.progress.step
         if answer.thinking:
             self.journal.emit(events.thinking(answer.thinking, step, answer.thought_ms))
-        self.journal.emit(events.text(answer.text, step))
-        await self._emit_blocks(markdown.blocks(answer.text))
+        stream = markdown.BlockStream()
+        await self._tell(stream.pieces(answer.text))
+        await self._tell(stream.last_pieces())
 
 
 def _leaves(value: Any) -> Iterator[str]:

@@ -103,6 +103,28 @@ def test_where_the_deltas_are_cut_makes_no_difference(parts):
     assert found == blocks("".join(parts))
 
 
+@settings(max_examples=150, deadline=None)
+@given(pieces)
+def test_the_text_is_cut_where_its_blocks_end(parts):
+    stream = BlockStream()
+    given = [piece for part in parts for piece in stream.pieces(part)]
+    given += stream.last_pieces()
+    assert "".join(text for text, _block in given) == "".join(parts)
+    found, since = [], ""
+    for text, block in given:
+        since += text
+        if block:
+            assert since.strip() == block.strip()
+            found.append(block)
+            since = ""
+    assert not since.strip() and found == blocks("".join(parts))
+
+
+def test_a_delta_of_many_blocks_takes_moments():
+    source = "# a\n" * 50_000
+    assert moments(lambda: list(BlockStream().pieces(source)), 1.0)
+
+
 def test_a_block_comes_out_as_soon_as_the_next_begins():
     stream = BlockStream()
     assert list(stream.feed("one\n\n")) == []
