@@ -32,6 +32,10 @@ def test_a_formula_is_drawn(source, shown):
     assert "<math" not in stored and formulas.drawn(stored) == markdown.shown(f"It is {source}.")
 
 
+def test_a_formula_of_several_lines_is_drawn():
+    assert "<mi>T</mi><mo>=</mo><mi>m</mi>" in markdown.shown("It is\n\\[\nT\n=\nm g\n\\]")
+
+
 @pytest.mark.parametrize(
     "source",
     [

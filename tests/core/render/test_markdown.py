@@ -42,6 +42,25 @@ def test_render_tables_code_and_chinese():
             f"<p>so {MATH}$a_1 * b_2 * c$</span> and {MATH}\\(x*y*z\\)</span></p>",
         ),
         ("$$\na_1 + b_2\n$$", f"<p>{MATH}$$\na_1 + b_2\n$$</span></p>"),
+        ("\\[\nT\n=\nm g\n\\]", f"<p>{MATH}\\[\nT\n=\nm g\n\\]</span></p>"),
+        ("$$\nx = a\n+ b\n$$", f"<p>{MATH}$$\nx = a\n+ b\n$$</span></p>"),
+        (
+            "So\n$$ # a\n---\n> c $$, as\nb.",
+            f"<p>So</p>\n<p>{MATH}$$ # a\n---\n&gt; c $$</span>, as\nb.</p>",
+        ),
+        (
+            "so $$\nx\n$$\nand $$y$$",
+            f"<p>so {MATH}$$\nx\n$$</span>\nand {MATH}$$y$$</span></p>",
+        ),
+        ("- so\n  $$\n  a\n  + b\n  $$", f"<li>so\n{MATH}$$\na\n+ b\n$$</span></li>"),
+        ("- so\n$$\na\n- b\n$$", f"</ul>\n<p>{MATH}$$\na\n- b\n$$</span></p>"),
+        ("> $$\n> a\n> + b\n> $$", f"<blockquote>\n<p>{MATH}$$\na\n+ b\n$$</span></p>"),
+        ("    $$\n    +\n    $$", "<pre><code>$$\n+\n$$\n</code></pre>"),
+        ("```\n$$\n+\n$$\n```", "<pre><code>$$\n+\n$$\n</code></pre>"),
+        ("$$\na\n```\n$$", "<p>$$\na</p>\n<pre><code>$$</code></pre>"),
+        ("$$\na\n\n+ b\n$$", "<p>$$\na</p>\n<ul>\n<li>b\n$$</li>\n</ul>"),
+        ("\\[\nx\n- never closed", "<p>[\nx</p>\n<ul>\n<li>never closed</li>\n</ul>"),
+        ("$$\n" + "a\n" * 1_001 + "- b\n$$", "<li>b\n$$</li>"),
         ("$5 *and* $10", "<p>$5 <em>and</em> $10</p>"),
         ("$<b>x</b>$", f"<p>{MATH}$&lt;b&gt;x&lt;/b&gt;$</span></p>"),
         (
@@ -58,6 +77,22 @@ def test_render_tables_code_and_chinese():
 )
 def test_what_people_know_of_markdown(source, expected):
     assert expected in render(source)
+
+
+LINES = st.sampled_from(["a", "=", "---", "+ b", "- c", "1. d", "# e", "> f", "|g|", "    h"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.lists(LINES, min_size=1), st.booleans(), st.booleans()), max_size=5))
+def test_a_formula_of_lines_is_one_and_no_block_of_a_stream_cuts_it(formulas):
+    source = ""
+    for lines, is_dollar, is_loose in formulas:
+        marks = ("$$", "$$") if is_dollar else ("\\[", "\\]")
+        source += "So" + "\n\n" * is_loose + "\n".join(("", marks[0], *lines, marks[1], "\n"))
+    streamed = "".join(render(block) for block in blocks(source))
+    assert streamed == render(source) and streamed.count(MATH) == len(formulas)
+    assert streamed.count("<p>") == 2 * len(formulas)
+    assert not any(f"<{name}" in streamed for name in ("h1", "h2", "hr", "ul", "ol", "table"))
 
 
 @pytest.mark.parametrize(
@@ -152,6 +187,12 @@ WORST = [
     "_a",
     "# a\n",
     "](",
+    "\\[\n",
+    "\\[\na\n",
+    "$$\n",
+    "$$\n\n",
+    "a $$\n$$\n",
+    "- $$\n",
 ]
 
 
