@@ -28,9 +28,20 @@ def _lines(parent) -> Iterator[str]:
     """A line for each paragraph and each row of a table, in their order."""
     for element in parent:
         if element.tag == f"{A}p":
-            if line := "".join(node.text or "" for node in element.iter(f"{A}t")):
+            if line := "".join(_parts(element)).strip("\n"):
                 yield line
         elif element.tag == f"{A}tr":
-            yield " | ".join(" ".join(_lines(cell)) for cell in element.iterchildren(f"{A}tc"))
+            cells = (list(_lines(cell)) for cell in element.iterchildren(f"{A}tc"))
+            yield " | ".join(" ".join(" ".join(lines).split()) for lines in cells)
         elif element.tag != FALLBACK:
             yield from _lines(element)
+
+
+def _parts(parent) -> Iterator[str]:
+    for node in parent:
+        if node.tag == f"{A}t":
+            yield node.text or ""
+        elif node.tag == f"{A}br":
+            yield "\n"
+        elif node.tag != FALLBACK:
+            yield from _parts(node)

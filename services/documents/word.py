@@ -9,6 +9,8 @@ from .const import MAX_CHARACTERS, MAX_PAGES
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# What is read already, and what no longer stands here while changes are tracked.
+SKIPPED = (FALLBACK, f"{W}del", f"{W}moveFrom")
 PAGE_BREAK = "\f"
 
 
@@ -36,7 +38,7 @@ def _blocks(parent) -> Iterator[str]:
         elif element.tag == f"{W}tr":
             cells = (list(_blocks(cell)) for cell in element.iterchildren(f"{W}tc"))
             yield " | ".join(" ".join(" ".join(lines).split()) for lines in cells)
-        elif element.tag != FALLBACK:  # tables, content controls, what was inserted
+        elif element.tag not in SKIPPED:  # tables, content controls, what was inserted
             yield from _blocks(element)
 
 
@@ -56,5 +58,7 @@ def _parts(parent) -> Iterator[str]:
             yield PAGE_BREAK
         elif node.tag in (f"{W}br", f"{W}cr"):
             yield PAGE_BREAK if node.get(f"{W}type") == "page" else "\n"
-        elif node.tag not in (FALLBACK, f"{W}pPr", f"{W}rPr"):
+        elif node.tag == f"{W}txbxContent":
+            yield "\n".join(("", *_blocks(node), ""))
+        elif node.tag not in (*SKIPPED, f"{W}pPr", f"{W}rPr"):
             yield from _parts(node)

@@ -29,6 +29,83 @@ def test_word_is_read_by_the_pages_that_were_broken():
     assert document.pages == ("合約 first page", "second page\nitem | price\n茶 | 30")
 
 
+MC = b'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+RUN = b"<w:r><w:t>%s</w:t></w:r>"
+BOX = b"<w:txbxContent><w:p>%s</w:p><w:p>%s</w:p></w:txbxContent>" % (RUN % b"one", RUN % b"two")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"<w:t>x</w:t><w:drawing>%s</w:drawing><w:t>y</w:t>" % BOX, "x\none\ntwo\ny"),
+        (
+            b"<mc:AlternateContent %s><mc:Choice Requires='wps'>%s</mc:Choice>"
+            b"<mc:Fallback><w:pict>%s</w:pict></mc:Fallback></mc:AlternateContent>"
+            % (MC, BOX, BOX),
+            "one\ntwo",
+        ),
+    ],
+)
+def test_a_text_box_of_word_stands_in_lines_of_its_own(content, said):
+    assert word_with(b"<w:p><w:r>%s</w:r></w:p>" % content) == said
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<w:moveFrom w:id='1' w:author='a'>%s</w:moveFrom>" % (RUN % b"moved ")
+        + RUN % b"stays "
+        + b"<w:moveTo w:id='2' w:author='a'>%s</w:moveTo>" % (RUN % b"moved"),
+        RUN % b"stays"
+        + b"<w:del w:id='1' w:author='a'><w:r><w:delText>gone</w:delText><w:br/><w:tab/></w:r></w:del>"
+        + b"<w:ins w:id='2' w:author='a'>%s</w:ins>" % (RUN % b" moved"),
+        b"<w:del w:id='1' w:author='a'><w:r><w:pict>%s</w:pict></w:r></w:del>" % BOX
+        + RUN % b"stays moved",
+    ],
+)
+def test_what_was_moved_or_deleted_in_word_is_not_read(content):
+    assert word_with(b"<w:p>%s</w:p>" % content) == "stays moved"
+
+
+def word_with(paragraph):
+    """What is read of a Word file that begins with this paragraph."""
+
+    def change(xml):
+        return xml.replace(b"<w:body>", b"<w:body>" + paragraph)
+
+    document = reader.read(samples.changed(samples.word(), "word/document.xml", change))
+    return document.pages[0].removesuffix("\n合約 first page").strip()
+
+
+def test_a_line_break_in_a_slide_parts_words():
+    broken = b"<a:r><a:t>Sales</a:t></a:r><a:br/><a:fld id='{0}' type='x'><a:t>Costs</a:t></a:fld><a:br/>"
+    fallback = (
+        b"<mc:AlternateContent %s><mc:Choice Requires='a'><a:r><a:t>!</a:t></a:r></mc:Choice>"
+        b"<mc:Fallback><a:r><a:t>twice</a:t></a:r></mc:Fallback></mc:AlternateContent>" % MC
+    )
+
+    def change(xml):
+        return xml.replace("<a:r><a:t>季報</a:t></a:r>".encode(), broken + fallback)
+
+    document = reader.read(samples.changed(samples.slides(), "ppt/slides/slide1.xml", change))
+    assert document.pages[0] == "Sales\nCosts\n!\nAbout 季報\nSmile."
+
+
+def test_a_row_of_a_slide_is_a_line():
+    table = (
+        b"<p:graphicFrame><a:graphic><a:graphicData><a:tbl><a:tr>%s</a:tr></a:tbl>"
+        b"</a:graphicData></a:graphic></p:graphicFrame></p:spTree>"
+    )
+    cell = b"<a:tc><a:txBody><a:p><a:r><a:t>%s</a:t></a:r><a:br/><a:r><a:t>%s</a:t></a:r></a:p></a:txBody></a:tc>"
+
+    def change(xml):
+        cells = cell % (b"a", b"b") + cell % (b"c", b"d")
+        return xml.replace(b"</p:spTree>", table % cells)
+
+    document = reader.read(samples.changed(samples.slides(), "ppt/slides/slide1.xml", change))
+    assert "\na b | c d\n" in document.pages[0]
+
+
 def test_slides_come_with_their_notes():
     document = reader.read(samples.slides())
     assert (document.kind, document.count) == ("pptx", 2)
