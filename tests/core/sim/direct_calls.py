@@ -287,7 +287,7 @@ class DirectCalls:
         if decision == "approved":
             self._allowed.add(token)
             what = (table.name, row.server.id, row.tool.name, row.wanted.arguments)
-            self.world.people.approved[token] = what
+            self.world.people.note_approval(token, what)
         table.decide(row, decision)
         self.world.tell("person", f"decides in {table.name}", row.id, decision)
         if decision == "approved" and row.wanted.is_task:

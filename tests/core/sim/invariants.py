@@ -214,12 +214,16 @@ def a_turn_that_ended_has_nothing_open(world):
 
 
 def what_was_approved_is_what_runs(world):
-    """Asked or not, the tool that runs is the one of the call's row, with the arguments that were allowed."""
+    """Asked or not, the tool that runs is the one of the call's row, with the arguments that were allowed last.
+
+    A call that ran unasked may come back to be allowed: its server wanted a sign-in, and the tool asks by now.
+    """
     for arrival in world.arrivals:
         runs = (arrival.database, arrival.server, arrival.tool, arrival.arguments)
-        allowed = world.people.approved.get(arrival.token)
-        if allowed and runs != allowed:
-            yield "allowed", allowed, "executed", runs
+        decided = world.people.approved.get(arrival.token, ())
+        allowed = [what for when, what in decided if when <= arrival.at]
+        if allowed and runs != allowed[-1]:
+            yield "allowed", allowed[-1], "executed", runs
         asked = world.asked_for.get((arrival.database, arrival.token))
         if asked and (arrival.server, arrival.tool) != asked:
             yield "asked for", asked, "executed", runs

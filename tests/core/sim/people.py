@@ -16,7 +16,7 @@ class People:
     def __init__(self, world):
         self.world = world
         self.rng = world.rng
-        self.approved = {}  # token -> what was allowed: (database, server, tool, arguments)
+        self.approved = {}  # token -> [(when, what was allowed: (database, server, tool, arguments))]
         self.signed_in = {}  # (database, server) -> until when
         self.numbers = dict.fromkeys(world.databases, 0)
 
@@ -187,7 +187,10 @@ class People:
         self.world.observe_decision(database, call, decision, shown)
         self.world.tell("person", f"decides in {database.name}", call.id, decision)
         if decision != "deny" and tool is not None and tool.server and "token" in said:
-            self.approved[said["token"]] = (database.name, tool.server.id, tool.name, said)
+            self.note_approval(said["token"], (database.name, tool.server.id, tool.name, said))
+
+    def note_approval(self, token, what):
+        self.approved.setdefault(token, []).append((self.world.now, what))
 
     def _answer(self, database, turn, question):
         action = self.rng.choice(("accept", "accept", "decline"))
