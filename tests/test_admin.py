@@ -135,8 +135,8 @@ class TestAdmin(AiCase):
     # ------------------------------------------------------------ assistant's form
 
     def test_the_kanban_begins_with_what_is_in_trouble(self):
-        self.server._set_state("connected")
-        self.user_server._set_state("error")
+        self.server.state = "connected"
+        self.user_server.state = "error"
         servers = self._as_admin(self.server | self.user_server)
         groups = servers.with_context(read_group_expand=True).formatted_read_group(
             [("id", "in", servers.ids)], ["state"], ["__count"]

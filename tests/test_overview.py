@@ -54,7 +54,7 @@ class TestOverview(AiCase):
         provider.active = True
         self.assertEqual(self._overview()["setup"], nothing, "it was not tested")
         self.assertEqual(self._overview()["provider_id"], provider.id)
-        provider._set_state("connected")
+        provider.state = "connected"
         self.assertEqual(self._overview()["setup"], {**nothing, "provider": True})
         self._turn("done")
         answered = {**nothing, "provider": True, "answer": True}

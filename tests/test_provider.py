@@ -206,7 +206,7 @@ class TestFallback(AiHttpCase):
             turn.with_user(self.member).read(["technical_cause"])
 
     def test_a_turn_that_asked_no_model_says_nothing_of_its_provider(self):
-        self.provider._set_state("error", "It is down.")
+        self.provider.state = "error"
         _turn, claim = self._claimed()
         call = {"role": "assistant", "content": "", "tool_calls": [{"id": "call_1_1"}]}
         self._end(claim, TurnProgress(messages=[call, {"role": "tool", "content": "Sunny."}]))
@@ -224,7 +224,7 @@ class TestFallback(AiHttpCase):
         self.assertEqual(self.provider.state, "auth_required")
         turn, claim = self._claimed()
         ending = {"error_code": "llm_rejected", "error_message": "No.", "error_detail": "HTTP 400"}
-        self.provider._set_state("connected")
+        self.provider.state = "connected"
         self._end(claim, TurnProgress(), state="failed", **ending)
         self.assertEqual(self.provider.state, "connected", "what one question did wrong")
 

@@ -21,7 +21,11 @@ def of_models(env, names):
 
 
 def link(record, is_portal):
-    """URL at which a person opens a record; None where a portal user has no page of it."""
+    """URL at which a person opens a record; None where a portal user has no page of it.
+
+    :param record: that the person may read
+    :param is_portal: whether the person is a portal user
+    """
     if not is_portal:
         return f"/odoo/{record._name}/{record.id}"
     url = "access_url" in record._fields and record.access_url

@@ -153,7 +153,10 @@ class TurnTools:
         self.offer_to_read_on([message])
 
     def offer_to_read_on(self, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Offer to read on from now on if the result of one of these is cut."""
+        """Offer to read on from now on if the result of one of these is cut.
+
+        :param messages: as `TurnRequest.history` has them
+        """
         if any(message.get("truncated") for message in messages):
             self._offered.setdefault(read_result.NAME, read_result.FUNCTION)
 
