@@ -22,7 +22,7 @@ from ...tools import db, sentences
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, NotThere, Refusal, TooLarge
 from ..base.discuss_channel import CONVERSATION, LISTED
-from ..mcp.server_opt_out import OPT_OUT
+from ..mcp.mcp_server import OPT_OUT
 from ..turn.ai_turn_view import without_summary
 
 PAGE_BYTES = 4 * 1024 * 1024  # of results that one page of messages shows, about

@@ -17,7 +17,6 @@ from ...services.versions.exchange import Shape
 from ...tools import limits, mcp_switch, sentences, settings
 from ...tools.moments import utc
 from ...tools.refusals import Refusal
-from .server_opt_out import OPT_OUT
 
 OWNER = {"scope", "cloud_service_id", "owner_user_id"}  # whose a server is
 SYSTEM = {"scope": "system", "cloud_service_id": False, "owner_user_id": False}
@@ -25,6 +24,7 @@ TROUBLE = ("error", "auth_required")  # states of a server
 MAX_VERSIONS = 50  # of one server
 # What a version holds: how the server is asked and what is thought of it, never a secret, a command or whose it is.
 VERSIONED = ("name", "description", "url", "transport", *mcp_json.CONFIGURATION)
+OPT_OUT = "woow_paas_platform.server_opt_out"
 
 
 class McpServer(models.Model):
@@ -1098,3 +1098,114 @@ def _address(url):
     """
     where = egress.origin(url)
     return (*where, unquote(urlsplit(url.strip()).path).rstrip("/")) if where else url
+
+
+class McpServerVersion(models.Model):
+    """A configuration that a server had, to compare and to restore. Written by Odoo when it changes."""
+
+    _name = "woow_paas_platform.mcp_server_version"
+    _description = "MCP Server Version"
+    _order = "id desc"
+
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server",
+        required=True,
+        readonly=True,
+        ondelete="cascade",
+        index=True,
+    )
+    number = fields.Integer("Version", required=True, readonly=True, aggregator=None)
+    configuration = fields.Json(required=True, readonly=True)
+    changed = fields.Char(readonly=True, help="Differences from the previous version.")
+    difference = fields.Text(
+        compute="_compute_difference",
+        help="Differences from the current configuration: this version → current value.",
+    )
+    is_current = fields.Boolean(compute="_compute_difference")
+
+    @api.depends_context("lang")
+    def _compute_difference(self):
+        for version in self:
+            changes = version._changes()
+            version.is_current = not changes
+            version.difference = "\n".join(
+                f"{change['label']}: {change['from'] or '–'} → {change['to'] or '–'}"
+                for change in changes
+            )
+
+    def _changes(self):
+        """Changes that a restore would make: ``[{"field", "label", "from", "to"}]``, from this version to now."""
+        self.ensure_one()
+        # sudo: mcp_server - who may read the version manages the server
+        now = self.server_id.sudo()._configuration()
+        Server = self.env["woow_paas_platform.mcp_server"]
+        return [
+            {
+                "field": name,
+                "label": Server._fields[name]._description_string(self.env),
+                "from": was,
+                "to": now[name],
+            }
+            for name, was in self.configuration.items()
+            if name in now and now[name] != was
+        ]
+
+    def action_restore(self):
+        """Give the server this configuration again, by the same checks as any change of it."""
+        self.ensure_one()
+        server = self.server_id
+        server.check_access("write")
+        values = {change["field"]: change["from"] for change in self._changes()}
+        if mcp_json.has_placeholder(values.get("url") or ""):
+            raise UserError(
+                self.env._(
+                    "The address of this version contained a secret, which versions do not keep."
+                    " Enter the address again."
+                )
+            )
+        if values:
+            server.write(values)
+        return True
+
+    def _api_data(self):
+        return {
+            "id": self.id,
+            "number": self.number,
+            "created_at": utc(self.create_date),
+            "created_by": self.create_uid.sudo().name,  # sudo: res.users - the name of who manages the server
+            "configuration": self.configuration,
+            "changes": self._changes(),
+        }
+
+
+class ServerOptOut(models.Model):
+    """An opt-out: a shared server that a person's conversations do not use, unless one has a choice of its own."""
+
+    _name = "woow_paas_platform.server_opt_out"
+    _description = "MCP Server Not Used by a User"
+
+    user_id = fields.Many2one("res.users", required=True, readonly=True, ondelete="cascade")
+    server_id = fields.Many2one(
+        "woow_paas_platform.mcp_server",
+        required=True,
+        readonly=True,
+        ondelete="cascade",
+        index=True,
+    )
+
+    _once = models.UniqueIndex("(user_id, server_id)", "This server is already switched off.")
+
+    @api.model
+    def _servers_of(self, person):
+        # sudo: server_opt_out - the person's own switches, read to decide what a chat may use
+        return self.sudo().search([("user_id", "=", person.id)]).server_id
+
+    @api.model
+    def _switch(self, person, server, is_on):
+        # sudo: server_opt_out - people have no access to write; the caller's own switch
+        own = self.sudo()
+        known = own.search([("user_id", "=", person.id), ("server_id", "=", server.id)])
+        if is_on:
+            known.unlink()
+        elif not known:
+            own.create({"user_id": person.id, "server_id": server.id})
