@@ -73,7 +73,7 @@ result = [time.monotonic() - begun, longest]
 ASK = """
 import time
 from odoo.api import Environment
-from odoo.addons.woow_paas_platform.models.turn.question import Question
+from odoo.addons.woow_paas_platform.models.turn.ai_turn import Question
 from odoo.addons.woow_paas_platform.runtime import process
 from odoo.addons.woow_paas_platform.runtime.turns.turn_calls import TurnCalls
 from odoo.addons.woow_paas_platform.tools import copies

@@ -7,7 +7,7 @@ from odoo.exceptions import AccessError, ConcurrencyError, UserError
 from odoo.http import request
 
 from ..models.conversation.conversation_folder import FOLDER
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime import process
 from ..runtime.records import mentions
 from ..runtime.turns import listeners

@@ -18,7 +18,7 @@ from odoo.tests import TransactionCase, new_test_user
 
 from ..controllers import openapi_document
 from ..models.base.res_users import MCP_SCOPE
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ServerSpec, ToolCall, TurnProgress

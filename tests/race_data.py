@@ -8,7 +8,7 @@ from odoo import SUPERUSER_ID, Command, api
 from odoo.modules.registry import Registry
 from odoo.tests import BaseCase, get_db_name, new_test_user
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime import process
 from ..runtime.turns.store import OdooStore
 from ..services.mcp.session.elicitation import ElicitRequest

@@ -6,7 +6,7 @@ from unittest.mock import patch
 from odoo import fields
 
 from ..models.governance import cost
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.errors import (
     BudgetExhausted,
     ElicitationRequired,

@@ -2,7 +2,7 @@ from odoo import Command
 from odoo.exceptions import AccessError, ValidationError
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from .common import AiCase
 
 

@@ -10,7 +10,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 
 from ..models.turn import ai_turn
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.servers.server_store import ServerStore
 from ..runtime.turns.store import OdooStore
 from ..services.specs import (

@@ -11,7 +11,7 @@ from odoo.tools import SQL
 
 from ..models.base import ir_http
 from ..models.conversation import conversation_folder, discuss_channel_view
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime import process
 from ..runtime.turns import listeners
 from ..tools import settings

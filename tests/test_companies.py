@@ -6,7 +6,7 @@ from odoo.tests import new_test_user, tagged
 from odoo.tools import mute_logger
 from psycopg2.errors import CheckViolation
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.turns.store import OdooStore
 from ..services.errors import EngineError
 from .common import TAIPEI, AiHttpCase

@@ -10,7 +10,7 @@ from odoo.exceptions import UserError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.records import read
 from ..services.context import budget
 from ..services.errors import LeaseLost, LlmUnavailable

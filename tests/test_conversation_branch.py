@@ -1,6 +1,6 @@
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..tools.refusals import Busy
 from .common import AiHttpCase
 

@@ -9,8 +9,8 @@ from odoo.addons.woow_paas_platform.models.conversation.discuss_channel_discuss 
 from odoo.exceptions import AccessError, UserError, ValidationError
 from odoo.tests import new_test_user, tagged
 
+from ..models.turn.ai_turn import Question
 from ..models.turn.ai_turn_request import DELETED
-from ..models.turn.question import Question
 from .common import AiCase
 
 BOLD = "<b>What</b> time is it?"

@@ -3,7 +3,7 @@ import json
 from odoo.addons.mail.tools.discuss import Store
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from .common import AiHttpCase
 
 

@@ -6,7 +6,7 @@ from odoo import Command
 from odoo.exceptions import UserError
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.turns.store import OdooStore
 from ..services.documents import reader
 from ..services.llm import files

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.testing.fake_tools import text
 from ..services.testing.scripted_llm import Reply, ScriptedLlm
 from .common import ADDS, SCHEMA, AiHttpCase, served_mcp

@@ -4,7 +4,7 @@ from unittest.mock import patch
 from odoo import fields, sql_db
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.turns import listener
 from ..runtime.turns.store import OdooStore
 from ..services.context import budget

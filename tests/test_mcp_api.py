@@ -7,7 +7,7 @@ from unittest.mock import patch
 from odoo.tests import tagged
 
 from ..controllers.openapi_document import WORDS
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..tools import settings
 from .common import AiHttpCase, served_mcp
 from .test_mcp_server import discovery, tool

@@ -5,7 +5,7 @@ from unittest.mock import patch
 from odoo.exceptions import UserError
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.errors import McpOff
 from ..tools import mcp_switch, notify
 from .common import AiCase, OperatorFile

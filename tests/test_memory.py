@@ -5,7 +5,7 @@ from odoo.http import Request
 from odoo.tests import tagged
 
 from ..models.approval.callable_mixin import BLOCKED
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.specs import CallResult, ToolCall, TurnProgress
 from ..services.turn import remember
 from .common import AiHttpCase, TurnByHandCase

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.specs import ToolCall, TurnProgress
 from ..services.testing.fake_tools import text
 from ..tools import mcp_switch

@@ -17,7 +17,7 @@ from odoo.tests import new_test_user, tagged
 
 from ..models.automation import assistant_test_run
 from ..models.governance.personal_data import TRIES
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.personal_data import INVENTORY, KEEP, reviewed
 from ..tools.refusals import Refusal
 from .common import AiCase, AiHttpCase, TurnByHandCase, retention

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from odoo.exceptions import AccessError, UserError
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.turns.store import OdooStore
 from ..services.specs import ToolCall, TurnProgress
 from ..services.turn.tools import TurnTools

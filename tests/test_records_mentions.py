@@ -6,7 +6,7 @@ from unittest.mock import patch
 from odoo import Command
 from odoo.tests import new_test_user, tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.records import read
 from ..services.records import mentions
 from ..tools import labels

@@ -5,7 +5,7 @@ from unittest.mock import patch
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.specs import CallResult
 from .records_data import PartnersCase
 

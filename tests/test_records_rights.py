@@ -5,7 +5,7 @@ from unittest.mock import patch
 from odoo import Command
 from odoo.tests import new_test_user, tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from .records_data import PartnersCase
 
 

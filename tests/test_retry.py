@@ -5,7 +5,7 @@ from odoo.tests import tagged
 from odoo.tools import mute_logger
 from psycopg2 import IntegrityError
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.mcp.discovery import content
 from ..services.specs import CallResult
 from .common import AiCase, AiHttpCase

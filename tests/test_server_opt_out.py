@@ -2,7 +2,7 @@
 
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from .test_mcp_api import SERVERS, McpApiCase
 
 OPT_OUT = "woow_paas_platform.server_opt_out"

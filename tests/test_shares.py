@@ -10,7 +10,7 @@ from odoo.tests import new_test_user, tagged
 
 from ..models.conversation import conversation_share
 from ..models.conversation.conversation_share import SHARE
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.approval import approval
 from .common import AiHttpCase, ApiCase
 from .records_data import RecordsCase

@@ -5,7 +5,7 @@ from odoo import fields
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.errors import EngineError, LeaseLost, TurnGone
 from ..services.sentence import _lt
 from ..services.specs import CallResult, TurnProgress

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from odoo import fields
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.llm import transcript
 from ..services.llm.transcript import DIFFERS
 from ..services.specs import CallResult, ToolCall, TurnProgress

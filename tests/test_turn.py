@@ -3,7 +3,7 @@ from datetime import timedelta
 from odoo import fields
 from odoo.tests import tagged
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from .common import AiCase, retention
 
 

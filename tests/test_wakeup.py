@@ -14,7 +14,7 @@ from odoo.addons.bus.models import bus
 from odoo.tests import TransactionCase, tagged
 from odoo.tools import mute_logger
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..runtime.wakeup import channel
 from ..runtime.wakeup.channel import Channel
 from ..runtime.wakeup.postgres import PostgresTransport

@@ -6,7 +6,7 @@ from odoo.exceptions import AccessError
 from odoo.tests import tagged
 from odoo.tools import mute_logger
 
-from ..models.turn.question import Question
+from ..models.turn.ai_turn import Question
 from ..services.errors import BlockedAddress, ConfigError, HostUnreachable
 from ..tools import settings
 from .common import AiHttpCase

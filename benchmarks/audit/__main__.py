@@ -17,7 +17,7 @@ AIM = 10  # % of the commits that may be lost
 SCRIPT = """
 import threading, time
 from odoo.api import Environment
-from odoo.addons.woow_paas_platform.models.turn.question import Question
+from odoo.addons.woow_paas_platform.models.turn.ai_turn import Question
 
 AUDIT = 'woow_paas_platform.audit_entry'
 user = env.ref('woow_paas_platform.user_user')

@@ -2,7 +2,7 @@
 
 from odoo.http import request
 
-from ...models.turn.question import Question
+from ...models.turn.ai_turn import Question
 from ...runtime.turns import listeners
 from ...runtime.web import client_line
 from ...runtime.web.api_error import ApiError

@@ -16,8 +16,7 @@ from ...services.sentence import _lt
 from ...services.specs import ClosingCall
 from ...tools import db, limits, sentences
 from ..base.discuss_channel import readable
-from ..turn.ai_turn import DECISIONS, FINAL_STATES
-from ..turn.question import Question
+from ..turn.ai_turn import DECISIONS, FINAL_STATES, Question
 
 _logger = logging.getLogger(__name__)
 

@@ -9,8 +9,7 @@ from ...services.mail import headers, letter
 from ...services.sentence import _lt
 from ...tools import limits, settings
 from ...tools.refusals import Refusal
-from ..turn.ai_turn import PROMPT_CHARS
-from ..turn.question import Question
+from ..turn.ai_turn import PROMPT_CHARS, Question
 from .ir_actions_server import check_run_as
 
 _logger = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from odoo.exceptions import AccessError, UserError
 from odoo.tools import html2plaintext
 
 from ..base.discuss_channel import CONVERSATION
+from ..turn.ai_turn import Question
 from ..turn.ai_turn_request import COMPACT
-from ..turn.question import Question
 
 THREAD_NAME_CHARS = 60
 SIDEBAR_CONVERSATIONS = 10  # the latest; the list of the chat has all of them

@@ -1,6 +1,8 @@
 import logging
 import time
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError
@@ -30,7 +32,6 @@ from ...tools.refusals import (
     TooLate,
     TooManyTurns,
 )
-from .ai_turn_event import OrderedJson
 
 _logger = logging.getLogger(__name__)
 
@@ -97,6 +98,12 @@ DUE = {
         f"r.create_date {OLD} AND r.outcome IS NOT NULL AND r.result_pruned IS NOT TRUE {CALL_AT_REST}",
     ),
 }
+
+
+class OrderedJson(fields.Json):
+    """JSON whose objects keep the order of their keys, which `jsonb` sorts by their length: what people read."""
+
+    _column_type = ("json", "json")
 
 
 class AiTurn(models.Model):
@@ -1553,3 +1560,77 @@ class AiTurn(models.Model):
         old = self.env["woow_paas_platform.tool_call"].browse(self._take_due("results", limit))
         old._forget_results()
         return len(old)
+
+
+class AiTurnEvent(models.Model):
+    """An event of a turn's log, which every stream replays: written once, in order, never changed."""
+
+    _name = "woow_paas_platform.ai_turn_event"
+    _description = "AI Turn Event"
+    _order = "turn_id, seq"
+    _log_access = False
+
+    turn_id = fields.Many2one(
+        "woow_paas_platform.ai_turn", required=True, readonly=True, ondelete="cascade"
+    )
+    seq = fields.Integer(required=True, readonly=True)
+    payload = OrderedJson(required=True, readonly=True)
+
+    _turn_seq_unique = models.UniqueIndex("(turn_id, seq)")
+
+
+class AiTurnStop(models.Model):
+    """A stop request that met a locked row and waits for it, see `AiTurn._apply_stops`.
+
+    It has no foreign key, which would wait for the row too.
+    """
+
+    _name = "woow_paas_platform.ai_turn_stop"
+    _description = "AI Turn Stop Request"
+    _log_access = False
+
+    turn_id = fields.Integer(required=True, readonly=True)
+
+    _turn_unique = models.UniqueIndex("(turn_id)")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Message that an assistant is to answer, on its way from the request to the row of its turn.
+
+    :param content: its text, which files and a `/compact` may come without
+    :param client_token: the client's name for it, so that it is asked once however often it is sent
+    :param message: `mail.message` that stands in the channel already (Discuss)
+    :param attachments: `ir.attachment` records for a message that does not; those of `message` belong to it
+    :param mentions: records that it names, as `{"model", "id", "name"}`; None says nothing of
+        them, so that another wording keeps those of the former one
+    :param prompt_server: name of the MCP server whose prompt `content` is
+    :param companies: ids of companies; None: those of the environment
+    :param steers: enter the answer that is being written; not with files or records, which are read when a turn begins
+    :param edits: `ai_turn` whose question it words anew
+    :param compacts: sum up the conversation; `content` is what the summary is to keep
+    :param client_messages: what a program says went before, see `services.openai_api.question.ChatRequest`
+    :param foreign_name: name of a record whose words stand in `content`
+    :param is_unattended: asked by an action, so that nobody waits for the answer
+    :param is_response: a program may find the answer by its id and go on from it
+    :param given: ``{"alias", "arguments", "models"}`` of a call on records of these models that a program asks for; the
+        turn does nothing else
+    :param in_browser: asked on a page, whose person is told of the answer; programs tell nobody what they have read
+    """
+
+    content: str
+    client_token: str | None = None
+    message: Any = None
+    attachments: Any = None
+    mentions: list | None = None
+    prompt_server: str | None = None
+    companies: list[int] | None = None
+    steers: bool = False
+    edits: Any = None
+    compacts: bool = False
+    client_messages: list | None = None
+    foreign_name: str | None = None
+    is_unattended: bool = False
+    in_browser: bool = False
+    is_response: bool = False
+    given: dict | None = None

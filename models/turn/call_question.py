@@ -7,7 +7,7 @@ from ...services.mcp.session import elicitation
 from ...services.schemas import elicitation_form
 from ...tools import notify, vault
 from ...tools.moments import utc
-from .ai_turn_event import OrderedJson
+from .ai_turn import OrderedJson
 
 
 class CallQuestion(models.Model):

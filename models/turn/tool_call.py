@@ -33,8 +33,7 @@ from ...tools.refusals import BadInput, Refusal, TooLate
 from ..approval.callable_mixin import BLOCKED
 from ..base.discuss_channel import readable
 from ..mcp.mcp_server_secrets import START
-from .ai_turn import DECISIONS, LABEL_CHARS
-from .ai_turn_event import OrderedJson
+from .ai_turn import DECISIONS, LABEL_CHARS, OrderedJson
 from .memory import FULL
 
 _logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from odoo.models import MAGIC_COLUMNS
 from odoo.tests import new_test_user, tagged
 from odoo.tools import SQL, mute_logger
 
-from ...models.turn.question import Question
+from ...models.turn.ai_turn import Question
 from ...runtime.records import aggregate, executor, mentions, vals, write
 from ...runtime.records.record_scope import RecordScope
 from ...services.records import conditions, deny_list

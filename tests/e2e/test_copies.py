@@ -13,7 +13,7 @@ ASK = (
     "user = env.ref('woow_paas_platform.user_user')\n"
     "assistant = env.ref('woow_paas_platform.ai_assistant_demo').with_user(user)\n"
     "channel = env['discuss.channel'].with_user(user)._create_ai_conversation(assistant)\n"
-    "from odoo.addons.woow_paas_platform.models.turn.question import Question\n"
+    "from odoo.addons.woow_paas_platform.models.turn.ai_turn import Question\n"
     "channel._ask(Question('Only once'))\n"
     "provider = env.ref('woow_paas_platform.ai_config_demo')\n"
     "provider.write({{'api_base_url': {url!r}, 'model': 'gpt-4o', 'api_key': 'test'}})\n"
