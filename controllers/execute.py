@@ -7,7 +7,7 @@ from dataclasses import replace
 from odoo import http
 from odoo.http import request
 
-from ..models.approval.callable_mixin import APPROVAL_REQUIRED
+from ..models.mcp.callable_mixin import APPROVAL_REQUIRED
 from ..runtime import process
 from ..runtime.web import api_error, direct_call
 from ..runtime.web.api_error import ApiError

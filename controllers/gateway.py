@@ -10,8 +10,8 @@ from odoo.exceptions import UserError
 from odoo.http import Response, request
 from odoo.tools import config
 
-from ..models.approval.callable_mixin import APPROVAL_REQUIRED, DENIED
 from ..models.assistant.gateway import READING
+from ..models.mcp.callable_mixin import APPROVAL_REQUIRED, DENIED
 from ..runtime import process
 from ..runtime.web import (
     api_error,

@@ -1,6 +1,5 @@
 from . import mixins
 from . import base
-from . import approval
 from . import tenancy
 from . import mcp
 from . import assistant

@@ -4,7 +4,7 @@ from unittest.mock import patch
 from odoo.http import Request
 from odoo.tests import tagged
 
-from ..models.approval.callable_mixin import BLOCKED
+from ..models.mcp.callable_mixin import BLOCKED
 from ..models.turn.ai_turn import Question
 from ..services.specs import CallResult, ToolCall, TurnProgress
 from ..services.turn import remember

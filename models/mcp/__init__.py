@@ -1,3 +1,6 @@
+from . import callable_mixin
+from . import approval_rule
+from . import tool_grant
 from . import mcp_server
 from . import mcp_server_secrets
 from . import mcp_server_source

@@ -30,8 +30,8 @@ from ...tools import labels, limits, sentences, vault
 from ...tools.limits import MEGABYTE
 from ...tools.moments import utc
 from ...tools.refusals import BadInput, Refusal, TooLate
-from ..approval.callable_mixin import BLOCKED
 from ..base.discuss_channel import readable
+from ..mcp.callable_mixin import BLOCKED
 from ..mcp.mcp_server_secrets import START
 from .ai_turn import DECISIONS, LABEL_CHARS, OrderedJson
 from .memory import FULL

@@ -68,21 +68,19 @@ ARROWS = {
 FEATURES = {
     "mixins": "",
     "base": "mixins",
-    "approval": "mixins",
     "tenancy": "mixins",
-    "mcp": "mixins approval tenancy",
-    "assistant": "mixins base approval tenancy mcp",
-    "recall": "mixins approval tenancy mcp",
-    "turn": "mixins base approval tenancy mcp assistant recall",
+    "mcp": "mixins tenancy",
+    "assistant": "mixins base tenancy mcp",
+    "recall": "mixins tenancy mcp",
+    "turn": "mixins base tenancy mcp assistant recall",
     "conversation": "mixins base tenancy mcp assistant turn",
     "automation": "mixins base assistant turn",
-    "governance": "mixins base approval tenancy mcp assistant turn conversation",
+    "governance": "mixins base tenancy mcp assistant turn conversation",
 }
 # Features that one before them relates to or looks up, because a model has one file; never an import or `_inherit`.
 LATER = {
     "mixins": "governance",
     "base": "tenancy assistant",
-    "approval": "mcp assistant",
     "tenancy": "mcp assistant recall",
     "mcp": "assistant recall turn governance",
     "assistant": "turn automation governance",
