@@ -7,7 +7,7 @@ import uuid
 from odoo import http
 from odoo.http import request
 
-from ..models.recall.action_type_recall import (
+from ..models.recall.action_type import (
     ACCOUNT_HEADERS,
     MCP_CALL_FAILED,
     PREFIX,

@@ -109,7 +109,7 @@ class TestRecallApi(RecallApiCase):
         details = self._assert_error(self._recall(), 404, "ErrExtActionRecallToolNotFound")
         self.assertEqual(details["tool_name"], "make_plan")
 
-    @mute_logger("odoo.addons.woow_paas_platform.models.recall.action_type_recall")
+    @mute_logger("odoo.addons.woow_paas_platform.models.recall.action_type")
     def test_a_schema_that_cannot_be_converted_is_500(self):
         self.plan.input_schema = '{"type": "array"}'
         self.env.flush_all()

@@ -3,7 +3,7 @@ import json
 from odoo import api, fields, models
 from odoo.exceptions import UserError
 
-from ..models.recall.action_type_recall import ACCOUNT_HEADERS
+from ..models.recall.action_type import ACCOUNT_HEADERS
 
 
 class ActionTry(models.TransientModel):

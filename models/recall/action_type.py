@@ -1,7 +1,9 @@
 import json
+import logging
 import uuid
 from ast import literal_eval
 from dataclasses import replace
+from urllib.parse import quote
 
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, ValidationError
@@ -9,11 +11,26 @@ from odoo.fields import Command, Domain
 
 from ...services.errors import UnusableSchema
 from ...services.openapi import recall
+from ...services.openapi.recall import DEPTH
 from ...services.turn import names
 from ...tools import sentences
-from ...tools.refusals import BadInput, NotThere
+from ...tools.moments import utc
+from ...tools.refusals import BadInput, Broken, NotThere
+
+_logger = logging.getLogger(__name__)
 
 MAX_CANDIDATES = 50  # records that are compared with the arguments of one direct call
+MAX_RELATED = 200  # records of a to-many field that become a list of values
+
+PREFIX = "/api/agent-retrieval/in/v1"
+STRATEGY = "kn_action_recall"
+ACCOUNT_HEADERS = ("x-account-id", "x-account-type")
+
+UNSUPPORTED = "ErrExtActionRecallUnsupportedType"
+TOOL_NOT_FOUND = "ErrExtActionRecallToolNotFound"
+MCP_CALL_FAILED = "ErrExtActionRecallMCPCallFailed"
+TOOL_CALL_FAILED = "ErrExtActionRecallToolCallFailed"
+SCHEMA_FAILED = "ErrExtActionRecallSchemaConvertFailed"
 
 
 class ActionType(models.Model):
@@ -438,6 +455,88 @@ class ActionType(models.Model):
                 return True
         return False
 
+    # ------------------------------------------------------------ the API (document 002): a function, where to call it
+
+    @api.model
+    def _visible(self, kn_id, at_id):
+        """The action type that these ids mean to the caller, or an empty set."""
+        return self.search([("network_id.kn_id", "=", kn_id), ("at_id", "=", at_id)], limit=1)
+
+    def _recall(self, record, account=None):
+        """One entry of ``_dynamic_tools`` (document 002, 5.1).
+
+        :raises Refusal: with the statuses and codes of 002, 7
+        """
+        self.ensure_one()
+        if self.source not in ("mcp", "tool"):
+            raise BadInput(
+                self.env._("Actions of this source cannot be called through the API."),
+                UNSUPPORTED,
+                type=self.source,
+            )
+        # sudo: mcp_tool, toolbox_operation - what the action type offers to the caller
+        source = self.sudo()
+        tool_name = (source.operation_id if self._layered else source.tool_id).name
+        if not self._is_usable():
+            raise NotThere(
+                self.env._("The tool “%(tool)s” does not exist.", tool=tool_name),
+                TOOL_NOT_FOUND,
+                tool_name=tool_name,
+            )
+        if not self._applies_to(record):
+            raise NotThere(self.env._("The action does not apply to this object."))
+        original = source._input_schema()
+        try:
+            cleaned = recall.parameters(original, layered=self._layered)
+            fixed, empty = self._fixed(record, account)
+        except UnusableSchema as error:
+            _logger.error(
+                "The schema of an action's tool cannot be converted: mcp_id=%s tool_name=%s: %s %s",
+                source.tool_id.server_id.mcp_id or source.operation_id.toolbox_id.box_id,
+                tool_name,
+                error,
+                error.detail,
+            )
+            sentence = sentences.translated(self.env, str(error))
+            raise Broken(sentence, SCHEMA_FAILED, tool_name=tool_name) from error
+        if empty:
+            raise BadInput(
+                self.env._(
+                    "The object has no value for: %(names)s.", names=", ".join(sorted(empty))
+                ),
+                "missing_value",
+                missing=sorted(empty),
+            )
+        return {
+            "name": names.function_name(tool_name),
+            "description": self._tool_description(),
+            "parameters": recall.described(
+                recall.optional(cleaned, fixed), source._own_descriptions()
+            ),
+            "api_url": self._base_url() + self._call_path(),
+            "original_schema": original,
+            "fixed_params": recall.arguments(fixed, layered=self._layered),
+            "api_call_strategy": STRATEGY,
+        }
+
+    def _call_path(self):
+        # sudo: mcp_tool, toolbox_operation - see `_recall`
+        source = self.sudo()
+        if self._layered:
+            operation = source.operation_id
+            box = quote(operation.toolbox_id.box_id, safe="")
+            return f"{PREFIX}/tool/proxy/{box}/tools/{quote(operation.name, safe='')}/call"
+        server = quote(source.tool_id.server_id.mcp_id, safe="")
+        return f"{PREFIX}/mcp/proxy/{server}/tools/{quote(source.tool_id.name, safe='')}/call"
+
+    @api.model
+    def _base_url(self):
+        """Address at which programs reach this Odoo; internal ones may need another name for it."""
+        # sudo: ir.config_parameter - an address, no secret
+        parameters = self.env["ir.config_parameter"].sudo()
+        url = parameters.get_param("woow_paas_platform.recall_base_url")
+        return (url or parameters.get_param("web.base.url") or "").rstrip("/")
+
 
 def _searchable(model, path):
     """``char`` or ``id`` when a path can be searched for exactly, else ``""``."""
@@ -453,3 +552,136 @@ def _searchable(model, path):
     if field.type == "many2one" or last == "id":
         return "id"
     return "char" if field.type == "char" else ""
+
+
+class ActionParameter(models.Model):
+    """One argument of an action's tool: fixed by the record or a constant, or left to the model."""
+
+    _name = "woow_paas_platform.action_parameter"
+    _description = "Action Type Parameter"
+    _order = "sequence, id"
+
+    action_id = fields.Many2one(
+        "woow_paas_platform.action_type", required=True, ondelete="cascade", index=True
+    )
+    model = fields.Char(related="action_id.model", string="Technical Model Name")
+    sequence = fields.Integer(default=10)
+    location = fields.Selection(
+        [("path", "Path"), ("query", "Query"), ("header", "Header"), ("body", "Body")],
+        help="Where a toolbox operation expects the parameter; empty for MCP tools.",
+    )
+    name = fields.Char("Parameter", required=True)
+    source = fields.Selection(
+        [
+            ("dynamic", "Chosen by the model"),
+            ("field", "From the record"),
+            ("constant", "Constant"),
+        ],
+        required=True,
+        default="dynamic",
+    )
+    field_path = fields.Char(
+        "Field", help="A field of the record, or a path such as partner_id.email."
+    )
+    constant = fields.Char(help="Text, or a JSON value such as 5, true or [1, 2].")
+    description = fields.Char(help="Shown to the model instead of the tool's own description.")
+
+    _source_complete = models.Constraint(
+        "CHECK ((source <> 'field' OR field_path IS NOT NULL)"
+        " AND (source <> 'constant' OR constant IS NOT NULL))",
+        "A fixed parameter requires a field or a constant.",
+    )
+    _name_unique = models.UniqueIndex(
+        "(action_id, COALESCE(location, ''), name)", "Each parameter can be listed only once."
+    )
+
+    @api.constrains("source", "field_path", "action_id")
+    def _check_field_path(self):
+        for parameter in self.filtered(lambda p: p.source == "field"):
+            model = self.env[parameter.action_id.model]
+            parts = parameter.field_path.split(".")
+            for depth, part in enumerate(parts):
+                field = model._fields.get(part) if model is not None else None
+                if field is None or depth > DEPTH:
+                    raise ValidationError(
+                        self.env._(
+                            "“%(path)s” is not a valid field path of %(model)s.",
+                            path=parameter.field_path,
+                            model=parameter.action_id.model_id.name,
+                        )
+                    )
+                model = self.env[field.comodel_name] if field.relational else None
+
+    @property
+    def _slot(self):
+        return (self.location or "", self.name)
+
+    def _fixed_value(self, record):
+        """The value for a record, as JSON has it; None where the record has nothing there.
+
+        :param record: read with the rights of its environment
+        :raises AccessError: these rights do not cover the path
+        """
+        self.ensure_one()
+        if self.source == "constant":
+            return self._constant_value()
+        found = record
+        *path, last = self.field_path.split(".")
+        for part in path:
+            found = found[part]
+        field = found._fields[last]
+        if len(found) > 1:
+            values = [_plain(field, item[last]) for item in found[:MAX_RELATED]]
+            return [value for value in values if value is not None]
+        return _plain(field, found[last]) if found else None
+
+    def _constant_value(self):
+        text = (self.constant or "").strip()
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+
+def _plain(field, value):
+    """A field's value as JSON has it: the id of a record, ISO 8601 for dates, None for nothing."""
+    if field.relational:
+        return value[:MAX_RELATED].ids if field.type.endswith("2many") else value.id or None
+    if field.type == "boolean":
+        return value
+    if value is False or value is None or value == "":
+        return None
+    if field.type == "date":
+        return fields.Date.to_string(value)
+    if field.type == "datetime":
+        return utc(value)
+    if field.type == "binary":
+        return value.decode() if isinstance(value, bytes) else None
+    return value if isinstance(value, bool | int | float | str | list | dict) else str(value)
+
+
+class KnowledgeNetwork(models.Model):
+    """A named set of action types, and who may use them."""
+
+    _name = "woow_paas_platform.knowledge_network"
+    _description = "Knowledge Network"
+    _order = "name, id"
+
+    name = fields.Char(required=True, translate=True)
+    kn_id = fields.Char(
+        "Network ID",
+        required=True,
+        copy=False,
+        default=lambda self: str(uuid.uuid4()),
+        help="Identifies the network in the action recall API.",
+    )
+    active = fields.Boolean(default=True)
+    description = fields.Text(translate=True)
+    group_ids = fields.Many2many(
+        "res.groups",
+        string="Available To",
+        help="Leave empty to offer its actions to all signed-in users, including portal users.",
+    )
+    action_type_ids = fields.One2many("woow_paas_platform.action_type", "network_id")
+
+    _kn_id_unique = models.Constraint("UNIQUE (kn_id)", "Another network already uses this ID.")
