@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from markupsafe import Markup
 from odoo import api, fields, models
 from odoo.exceptions import AccessError, UserError, ValidationError
+from odoo.fields import Domain
 from odoo.tools import SQL
 
 from ...services import text
@@ -15,6 +16,7 @@ from ...tools.limits import MEGABYTE
 from ...tools.refusals import Busy, NotThere, Refusal
 from ..base.discuss_channel import CONVERSATION, LISTED
 from ..turn.ai_turn_request import COMPACT
+from .conversation_folder import FOLDER
 
 _logger = logging.getLogger(__name__)
 
@@ -682,3 +684,47 @@ class DiscussChannel(models.Model):
             size += file.file_size
             if size > MAX_UNSENT_BYTES:
                 file.unlink()
+
+
+class DiscussChannelMember(models.Model):
+    _inherit = "discuss.channel.member"
+
+    # each person's own: neither other members nor RPC reach it
+    woow_is_pinned = fields.Boolean("Pinned in the Chat", groups=fields.NO_ACCESS)
+    woow_is_archived = fields.Boolean("Archived in the Chat", groups=fields.NO_ACCESS)
+    woow_folder_id = fields.Many2one(
+        FOLDER,
+        "Folder in the Chat",
+        ondelete="set null",
+        index="btree_not_null",
+        groups=fields.NO_ACCESS,
+    )
+
+    # few of a person's are pinned, and each list begins with them
+    _woow_pinned = models.Index("(partner_id) WHERE woow_is_pinned IS TRUE")
+    _woow_archived = models.Index("(partner_id) WHERE woow_is_archived IS TRUE")
+
+    @api.constrains("partner_id", "guest_id", "channel_id")
+    def _check_ai_conversation(self):
+        self.channel_id._check_conversation_members()
+
+    @api.model
+    def _kept_by_caller(self, field, value=True):
+        """Condition on conversations by a field of the caller's own membership."""
+        mine = Domain("partner_id", "=", self.env.user.partner_id.id)
+        return Domain("channel_member_ids", "any!", mine & Domain(field, "=", value))
+
+    def _set_last_seen_message(self, message, notify=True):
+        """Mark as read everywhere; other pages are not notified unless the person did it."""
+        result = super()._set_last_seen_message(message, notify=notify)
+        is_own = self.partner_id == self.env.user.partner_id
+        if notify and is_own and self.channel_id.channel_type == CONVERSATION:
+            self.env["woow_paas_platform.ai_turn"]._see(self.channel_id)
+        return result
+
+    @api.ondelete(at_uninstall=False)
+    def _unlink_except_ai_conversation(self):
+        if any(self.channel_id.mapped(lambda channel: channel.channel_type == CONVERSATION)):
+            raise ValidationError(
+                self.env._("The members of a conversation with an assistant cannot be changed.")
+            )
