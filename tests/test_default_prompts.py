@@ -4,7 +4,7 @@ from odoo import Command
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
 
-from ..models.automation.default_prompt import MAX_BUTTONS
+from ..models.automation.ir_actions_server import MAX_BUTTONS
 from .common import AiHttpCase
 
 PROMPT = "woow_paas_platform.default_prompt"

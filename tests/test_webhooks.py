@@ -13,9 +13,7 @@ from odoo.tools import mute_logger
 
 from ..models.automation import ai_run as run_module
 from ..models.automation import webhook as webhook_module
-from ..models.automation import webhook_delivery as delivery_module
-from ..models.automation.webhook import MAX_WEBHOOKS
-from ..models.automation.webhook_delivery import RETRY_AFTER
+from ..models.automation.webhook import MAX_WEBHOOKS, RETRY_AFTER
 from ..runtime.servers import webhooks
 from ..runtime.servers.webhooks import Outbox
 from ..services.net.webhooks import Answer
@@ -117,7 +115,7 @@ class TestWebhooks(RunCase):
         Delivery.search([]).write({"state": "delivered"})
         self.env.flush_all()
         for model, module, sweep in (
-            (Delivery, delivery_module, Delivery._gc_deliveries),
+            (Delivery, webhook_module, Delivery._gc_deliveries),
             (Run, run_module, Run._gc_runs),
         ):
             with self.subTest(model=model._name):
@@ -243,7 +241,7 @@ class TestWebhooks(RunCase):
 
     def test_of_too_many_that_wait_the_new_ones_are_dropped_at_once_and_that_is_said(self):
         other = self._hook()
-        with patch.object(delivery_module, "MAX_WAITING", 2):
+        with patch.object(webhook_module, "MAX_WAITING", 2):
             for _more in range(4):
                 self._end_turn()
             with self.assertRaisesRegex(UserError, "Too many messages"):

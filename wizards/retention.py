@@ -1,7 +1,7 @@
 from markupsafe import Markup
 from odoo import api, fields, models
 
-from ..models.automation.webhook_delivery import KEPT_DAYS
+from ..models.automation.webhook import KEPT_DAYS
 from ..tools import limits
 
 CLEANING = "woow_paas_platform.ir_cron_retention"

@@ -2,8 +2,5 @@ from . import ai_run
 from . import ir_actions_server
 from . import mail_address
 from . import webhook
-from . import webhook_delivery
-from . import default_prompt
 from . import assistant_test
-from . import test_expectation
 from . import assistant_test_run
