@@ -9,7 +9,7 @@ from odoo.exceptions import AccessError
 from odoo.tests import tagged
 from odoo.tools import SQL, mute_logger
 
-from ..models.governance import audit_checkpoint
+from ..models.governance import audit_entry
 from ..models.governance.audit_entry import ACTS
 from ..services import events
 from ..services.oauth_server import tokens
@@ -259,7 +259,7 @@ class TestLog(AuditCase):
         self.env.invalidate_all()
 
     def _seal(self):
-        with patch.object(audit_checkpoint._logger, "info") as told:
+        with patch.object(audit_entry._logger, "info") as told:
             self.Checkpoint._cron_seal()
         return told.call_args.args
 
