@@ -1,6 +1,8 @@
-from odoo import api, models
+from odoo import api, fields, models
 from odoo.exceptions import AccessError
 from odoo.models import MAGIC_COLUMNS
+
+CHOICES = ("searchable", "sortable", "groupable")
 
 
 class ReadonlyMixin(models.AbstractModel):
@@ -62,3 +64,47 @@ class ReadonlyMixin(models.AbstractModel):
                         field=field._description_string(self.env),
                     )
                 )
+
+
+class CompanyMixin(models.AbstractModel):
+    """A record of one company, or shared by all. Record rules decide who sees it, at every entrance: what a chat
+    may use is read as its person. Records refer only to what their company may use, so nothing leads around them.
+    """
+
+    _name = "woow_paas_platform.company.mixin"
+    _description = "Company Mixin"
+    _check_company_auto = True
+    _check_company_domain = models.check_company_domain_parent_of
+
+    company_id = fields.Many2one(
+        "res.company",
+        index="btree_not_null",
+        help="Only users of this company and its branches can use it. Leave empty to share it with all companies.",
+    )
+
+
+class FilterMixin(models.AbstractModel):
+    """Custom filters, groups and measures offer what means something to people, and none of the machinery.
+
+    Searching and sorting over RPC stay as they are: what is offered is a matter of `fields_get`, which the web
+    client asks.
+    """
+
+    _name = "woow_paas_platform.filter.mixin"
+    _description = "Filter Mixin"
+
+    @api.model
+    def _fields_to_filter(self):
+        """Names of the fields that are offered. A hook."""
+        return set()
+
+    @api.model
+    def fields_get(self, allfields=None, attributes=None):
+        found = super().fields_get(allfields, attributes)
+        offered = self._fields_to_filter()
+        for name, description in found.items():
+            if name not in offered:
+                description |= {key: False for key in CHOICES if key in description}
+                if "aggregator" in description:
+                    description["aggregator"] = None
+        return found
