@@ -276,7 +276,8 @@ class McpTemplate(models.Model):
                 template_file.check(entry)
             except ConfigError as error:
                 reason = sentences.translated(self.env, str(error))
-                raise ValidationError(f"{template.name}: {reason}") from error
+                said = f"{template.name}: {reason}"
+                raise ValidationError(said) from error
         return document
 
     def _entry(self):

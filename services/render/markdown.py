@@ -178,8 +178,12 @@ def _parser(breaks):
         ["table", "strikethrough"]
     )
     parser.validateLink = _is_safe_link
-    before = {"alt": ["paragraph", "reference", "blockquote"]}
-    parser.block.ruler.before("table", "displayed_math", markdown_rules.displayed_math, before)
+    parser.block.ruler.before(
+        "table",
+        "displayed_math",
+        markdown_rules.displayed_math,
+        {"alt": ["paragraph", "reference", "blockquote"]},
+    )
     parser.inline.ruler.before("escape", "math", markdown_rules.math)
     parser.core.ruler.push("task_lists", markdown_rules.task_lists)
     parser.core.ruler.push("bare_links", markdown_rules.bare_links)
