@@ -257,7 +257,10 @@ export class AiChat extends Component {
 
     onKeydown(ev) {
         if (pressedKey(ev) === "Escape" && this.ui.isMenuOpen) {
-            ev.preventDefault();
+            // with Shift it is a shortcut, too
+            if (!ev.shiftKey) {
+                ev.preventDefault();
+            }
             this.closeMenu();
             this.menu.el.parentElement.querySelector(".o_ai_chat_menu_toggle").focus();
         }

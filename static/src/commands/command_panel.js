@@ -2,7 +2,7 @@ import { Component } from "@odoo/owl";
 import { _t } from "@web/core/l10n/translation";
 import { RequestError } from "../core/try_again";
 import { CompletedForm } from "./completed_form";
-import { pressedKey } from "../core/keys";
+import { isTouch, pressedKey } from "../core/keys";
 
 /** What a slash command shows, above the place where it was typed. */
 export class CommandPanel extends Component {
@@ -34,7 +34,9 @@ export class CommandPanel extends Component {
 
     close() {
         this.props.center.dismiss();
-        this.props.onDone();
+        if (!isTouch()) {
+            this.props.onDone();
+        }
     }
 
     onKeydown(ev) {

@@ -1,4 +1,5 @@
 import { Component, useRef } from "@odoo/owl";
+import { isTouch } from "../core/keys";
 import { useMenu } from "../menu/use_menu";
 
 /** What the server takes; it decides by the content, so this only helps to choose. */
@@ -23,7 +24,7 @@ export class AttachMenu extends Component {
         this.picture = useRef("picture");
         this.accepted = ACCEPTED;
         /** A phone offers its camera for pictures only. */
-        this.isTouch = window.matchMedia("(pointer: coarse)").matches;
+        this.isTouch = isTouch();
     }
 
     chooseFiles() {

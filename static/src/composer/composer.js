@@ -7,11 +7,9 @@ import { AttachMenu } from "./attach_menu";
 import { FileChip } from "./file_chip";
 import { FileDrop } from "./file_drop";
 import { fileOf, isLong, MAX_TEXT } from "./pending_files";
-import { pressedKey } from "../core/keys";
+import { isTouch, pressedKey } from "../core/keys";
 
-/** A finger writes: Enter begins a line, and the button sends. */
-const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
-/** @returns {boolean} whether a press on Enter sends */
+/** @returns {boolean} whether a press on Enter sends; where a finger writes, it begins a line, and the button sends */
 export const isSending = ({ shiftKey, ctrlKey, metaKey }) =>
     ctrlKey || metaKey || (!shiftKey && !isTouch());
 

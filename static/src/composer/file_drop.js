@@ -7,13 +7,17 @@ export class FileDrop extends Component {
 
     setup() {
         this.state = useState({ isDragged: false });
+        this.isOfPage = false; // a picture of the page counts as a file, too
+        useExternalListener(window, "dragstart", () => (this.isOfPage = true));
+        useExternalListener(window, "dragend", () => (this.isOfPage = false));
+        useExternalListener(window, "pointerdown", () => (this.isOfPage = false));
         useExternalListener(window, "dragover", (ev) => this.onDragOver(ev));
         useExternalListener(window, "dragleave", (ev) => this.onDragLeave(ev));
         useExternalListener(window, "drop", (ev) => this.onDrop(ev));
     }
 
     hasFiles(ev) {
-        return ev.dataTransfer?.types.includes("Files");
+        return !this.isOfPage && ev.dataTransfer?.types.includes("Files");
     }
 
     onDragOver(ev) {

@@ -94,7 +94,10 @@ export class ServerPanel extends Component {
 
     onKeydown(ev) {
         if (pressedKey(ev) === "Escape" && this.state.isOpen) {
-            ev.preventDefault();
+            // with Shift it is a shortcut, too
+            if (!ev.shiftKey) {
+                ev.preventDefault();
+            }
             this.state.isOpen = false;
             this.root.el.querySelector("button").focus();
         }

@@ -6,6 +6,9 @@ export function pressedKey(ev) {
     return ev.isComposing || ev.keyCode === 229 ? "" : ev.key;
 }
 
+/** @returns {boolean} whether a finger writes: a field with the focus opens a keyboard over the page */
+export const isTouch = () => window.matchMedia("(pointer: coarse)").matches;
+
 /**
  * Gives the focus back to what has opened a form, once the form is gone with the focus in it.
  *

@@ -49,6 +49,12 @@ export class PromptLibrary extends Component {
         Object.assign(this.state, { editedId: id, isChanged: false });
     }
 
+    /** What is written would be lost with the form, as long as there is one. */
+    get isHeld() {
+        const { editedId, isChanged, prompts } = this.state;
+        return isChanged && (editedId === 0 || prompts.some(({ id }) => id === editedId));
+    }
+
     /** Back to the button that has opened the form. */
     closeForm() {
         const { editedId } = this.state;

@@ -23,6 +23,7 @@ export class TemplateForm extends Component {
         trustLevel: { type: String, optional: true },
         /** Resolves when the server is there; rejects with the sentence to show. */
         onSave: Function,
+        onReset: { type: Function, optional: true },
         onCancel: Function,
     };
 
@@ -90,6 +91,11 @@ export class TemplateForm extends Component {
         this.state.environment = "";
         this.state.error = "";
         this.state.isCopied = false;
+    }
+
+    startOver() {
+        this.state.chosen = null;
+        this.props.onReset?.();
     }
 
     async copyLines() {

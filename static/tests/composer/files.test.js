@@ -101,7 +101,12 @@ test("a file is attached wherever on the chat it is dropped, and opened nowhere"
     await mountChat({ conversationId: conversation.id });
     expect(await drop(document.body)).toBe(true);
     expect(".o_ai_chat_chip").toHaveCount(0);
-    expect(await drop(queryOne(".o_ai_chat_scroll"))).toBe(true);
+    const thread = queryOne(".o_ai_chat_scroll");
+    thread.dispatchEvent(new DragEvent("dragstart", { bubbles: true }));
+    expect(await drop(thread)).toBe(false, { message: "a picture of the page stays where it is" });
+    expect(".o_ai_chat_chip").toHaveCount(0);
+    thread.dispatchEvent(new DragEvent("dragend", { bubbles: true }));
+    expect(await drop(thread)).toBe(true);
     expect(".o_ai_chat_chip_name").toHaveText("notes.txt");
 });
 

@@ -116,6 +116,19 @@ test("the Escape that closes the servers or the list of chats closes nothing aro
     expect.verifySteps([false]);
 });
 
+test("with Shift it leads to the input from there, too", async () => {
+    getFixture().style.width = "400px";
+    await mountChat();
+    for (const opener of [".o_ai_chat_scope", ".o_ai_chat_menu_toggle"]) {
+        await click(opener);
+        await settle();
+        await press(["shift", "Escape"]);
+        await settle();
+        expect(opener).toHaveAttribute("aria-expanded", "false");
+        expect(".o_ai_chat_input").toBeFocused();
+    }
+});
+
 test("it follows the switches of a conversation", async () => {
     const conversation = server.conversation();
     await mountChat({ conversationId: conversation.id });
