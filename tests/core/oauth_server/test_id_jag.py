@@ -90,7 +90,7 @@ NOW = int(time.time())
         assertion(jti="j\ud8001"),
         assertion(client_id=["editor"]),
         assertion(exp=NOW - 300),
-        assertion(iat=NOW + 600, exp=NOW + 900),
+        assertion(iat=NOW + 86_400, exp=NOW + 86_700),  # also where the tests take long
         assertion(exp=NOW + 2 * id_jag.LIFE),
         assertion(iat=NOW - 3 * id_jag.LIFE),
         assertion(email=""),
