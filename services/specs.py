@@ -293,6 +293,9 @@ class Context:
     """Context limit of a request to the model, in tokens."""
 
     limit: int = 0  # 0: not measured
+    is_known: bool = (
+        False  # the model takes no more; else that is a guess, and a provider may take it all
+    )
     ratio: float = 1.0  # tokens that the provider counts for one that is estimated
     summary: int = 0  # about how many of the history are a summary
     compaction: Compaction | None = None

@@ -449,13 +449,18 @@ class AiConfig(models.Model):
     def _context_tokens(self):
         """Tokens of a request that are used."""
         self.ensure_one()
-        known = (
+        used = budget.length(self._known_context_length())
+        return min(used, self.refused_context_length or used)
+
+    def _known_context_length(self):
+        return (
             self.context_length
             or self.found_context_length
             or llm_presets.context_length(self.api_base_url or "")
         )
-        used = budget.length(known)
-        return min(used, self.refused_context_length or used)
+
+    def _is_context_known(self):
+        return bool(self.refused_context_length or self._known_context_length())
 
     def _note_refusal(self, detail):
         """Sum up sooner from now on.

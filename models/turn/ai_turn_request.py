@@ -116,6 +116,7 @@ class AiTurn(models.Model):
             history=(*former, *shown, question),
             context=Context(
                 limit=limit,
+                is_known=self._is_context_known(),
                 ratio=ratio,
                 summary=budget.tokens_of(former),
                 compaction=compaction,
@@ -594,6 +595,10 @@ class AiTurn(models.Model):
         """Context length that every provider of this turn takes, in tokens."""
         first = self.assistant_id.config_id
         return min(config._context_tokens() for config in first | first.fallback_id)
+
+    def _is_context_known(self):
+        first = self.assistant_id.config_id
+        return all(config._is_context_known() for config in first | first.fallback_id)
 
     def _definition_tokens(self, request):
         known = sum(tool.tokens for tool in request.tools if not tool.is_blocked)

@@ -147,6 +147,8 @@ class TurnTools:
         for call in message.get("tool_calls") or ():
             self._asked[call["id"]] = call["alias"]
             self._want(call["alias"])
+            if call["alias"] == read_result.NAME:  # offered where a result was cut to fit
+                self._offered.setdefault(read_result.NAME, read_result.FUNCTION)
             if call["alias"] == lookup.DESCRIBE.alias:
                 for alias in lookup.requested_names(call.get("arguments")):
                     self._want(alias)

@@ -109,9 +109,10 @@ class Step:
     def _fitted(self) -> list[Mapping[str, Any]]:
         """Messages of the turn as the model gets them: with shorter results where it would take no more."""
         context, messages = self.request.context, self.progress.messages
-        if not context.limit:
+        if not context.is_known:
             return list(messages)
-        rest = budget.tokens_of_rest(self.request.system_prompt, self.tools.functions)
+        functions = () if self._is_last_word() else self.tools.functions
+        rest = budget.tokens_of_rest(self.request.system_prompt, functions)
         room = budget.for_messages(context.limit, rest, self.llm.max_tokens or 0)
         room = int(room / self.progress.context.get("ratio", context.ratio))
         return fitting.fitted(messages, room - budget.tokens_of(self.history))
