@@ -40,7 +40,7 @@ T = TypeVar("T")
 MAX_TRIES = 10
 QUICK_TRIES = 3  # in a thread that others wait for
 MIN_PATIENCE = 2.0  # s
-IDLE = 1.0  # s that connections are kept for nobody while other databases are used
+IDLE = 15.0  # s that connections are kept for nobody while other databases are used; crons come once a minute
 # PostgreSQL's classes of errors that pass: connection, rollback, resources, operator; then a session
 # that idled, and a lock that was not had. https://www.postgresql.org/docs/current/errcodes-appendix.html
 PASSING = ("08", "40", "53", "57", "25P03", "55P03")
