@@ -220,6 +220,20 @@ class TestSecrets(AiCase):
                 self.assertEqual((found.secret_key, set(found.faults)), ((), {"secret_key"}))
                 self.assertIn(f"woow_ai_secret_key: {told}.", found.faults["secret_key"])
 
+    def test_a_key_that_could_not_be_read_is_looked_for_again(self):
+        own = {"config": "", "data_dir": self.enterContext(tempfile.TemporaryDirectory())}
+        self.patch(settings, "config", own)
+        self.patch(settings._logger, "disabled", True)
+        self.enterContext(patch.dict(os.environ))
+        os.environ.pop("WOOW_AI_SECRET_KEY", None)
+        self.addCleanup(settings.get.cache_clear)
+        for seconds, is_found in ((60, False), (-1, True)):
+            settings.get.cache_clear()
+            self.patch(settings, "RETRY_AFTER", seconds)
+            with patch.object(settings, "_made_secret_key", side_effect=OSError(5, "I/O")):
+                self.assertFalse(settings.get().secret_key)
+            self.assertEqual(bool(settings.secret_keys()), is_found)
+
     def test_a_key_of_an_earlier_version_is_named_in_the_log_and_is_no_fault(self):
         with patch.object(settings._logger, "warning") as warning:
             found = self._settings("wakeup = redis://:s3cret@host", wakeup="nats://s3cret@host")

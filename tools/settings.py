@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -28,6 +29,7 @@ _logger = logging.getLogger(__name__)
 
 SECTION = "woow_ai"
 DEMO = "WOOW_AI_DEMO_"  # variables of `make demo`, no keys of the operator
+RETRY_AFTER = 10.0  # s after which a made key that could not be read is looked for again
 SHOWN_CHARS = 40  # of a wrong value
 SHOWN_CHARS_OF_KEY = 20  # of an unknown one: a secret on a line of its own reads as one
 WORDS = re.compile("[a-z_]{1,32}")  # an unknown key that is no secret: these have 43 characters
@@ -226,6 +228,8 @@ class _Reader:
         try:
             return _keys(_made_secret_key())
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError):  # which may pass
+                _made_key.retry_at = time.monotonic() + RETRY_AFTER
             problem = getattr(error, "strerror", None) or str(error)
             self._note("secret_key", f"{_made_key_file()}:", problem)
             return ()
@@ -258,6 +262,13 @@ class _Reader:
         return 0
 
 
+class _MadeKey:
+    retry_at = math.inf  # of the monotonic clock
+
+
+_made_key = _MadeKey()
+
+
 def _made_key_file() -> Path:
     return Path(config["data_dir"]) / "woow_ai_secret_key"
 
@@ -283,6 +294,14 @@ def _made_secret_key() -> str:
     finally:
         draft.unlink()
     return path.read_text().strip()
+
+
+def secret_keys() -> tuple[str, ...]:
+    """Keys for secrets, newest first; where the made one could not be read, it is looked for again after a while."""
+    if not get().secret_key and time.monotonic() > _made_key.retry_at:
+        _made_key.retry_at = math.inf
+        get.cache_clear()
+    return get().secret_key
 
 
 @functools.lru_cache(maxsize=1)

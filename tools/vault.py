@@ -9,7 +9,7 @@ from . import settings
 def _fernet():
     from cryptography.fernet import Fernet, MultiFernet  # noqa: PLC0415
 
-    keys = settings.get().secret_key
+    keys = settings.secret_keys()
     if not keys:
         raise SecretKeyInvalid
     return MultiFernet([Fernet(key) for key in keys])
@@ -60,7 +60,7 @@ def sign(purpose: str, text: str) -> str:
     :param purpose: a signature for another one is not valid
     :raises SecretKeyInvalid: the operator's key is none
     """
-    keys = settings.get().secret_key
+    keys = settings.secret_keys()
     if not keys:
         raise SecretKeyInvalid
     return _signature(keys[0], purpose, text)
@@ -70,7 +70,7 @@ def is_signed(purpose: str, text: str, signature: str) -> bool:
     """True if the text was signed with any of the operator's keys."""
     return any(
         hmac.compare_digest(_signature(key, purpose, text), signature)
-        for key in settings.get().secret_key
+        for key in settings.secret_keys()
     )
 
 
