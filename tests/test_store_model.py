@@ -15,7 +15,7 @@ from .common import AiHttpCase
 from .store_machine import PairMachine
 from .store_pair import LEASE, WANTED
 
-EXAMPLES, STEPS = 30, 40  # 1 200 acts, about 15 s
+EXAMPLES, STEPS = 20, 40  # 800 acts, about 10 s
 
 any_ = st.integers(0, 11)  # of what there is, counted round
 

@@ -9,7 +9,7 @@ import pytest
 from sim import mutants, run
 
 HERE = Path(__file__).parent
-FRESH = 300  # worlds of each run
+FRESH = 200  # worlds of each run
 
 # s, many times what a run takes: what is raised at the limit ends in a task of a world, which then breaks a rule.
 LIMIT = 1200
