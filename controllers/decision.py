@@ -105,5 +105,5 @@ class DecisionController(http.Controller):
 
 
 def _check_no_key_decides():
-    """:raises ApiError: a program asks, which would decide for a client what is its person's to decide"""
+    """Refuse a program: what a client has asked for is decided by its person."""
     check_is_signed_in(request.env._("Only a signed-in person can decide on a call."))
