@@ -107,7 +107,7 @@ def cap(text: str, limit: int, handle: str = "") -> str:
     """
     if len(text) <= limit:
         return text
-    more = f"; to read on: read_result with id {handle!r} and start {limit}" if handle else ""
+    more = f"; {to_read_on(handle, limit)}" if handle else ""
     # ASCII, as most texts: another sign doubles their memory.
     note = "\n\n[... {} of {} characters are left out here{} ...]\n\n"
     left_out = len(text) - limit
@@ -115,6 +115,15 @@ def cap(text: str, limit: int, handle: str = "") -> str:
     head = room * 2 // 3
     note = note.format(left_out, len(text), more.replace(f"start {limit}", f"start {head}"))
     return text[:head] + note + (text[-(room - head) :] if room > head else "")
+
+
+def to_read_on(handle: str, start: int) -> str:
+    """How a model reads on in a result that was cut, for the note behind the cut.
+
+    :param handle: of the result, see `reading`
+    :param start: characters before what comes next
+    """
+    return f"to read on: read_result with id {handle!r} and start {start}"
 
 
 def squeezed(text: str, limit: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import text
 from . import budget
 
 SHORT = 2_000  # characters that stay of a result of an earlier turn, or of one that answers have followed
@@ -17,12 +18,8 @@ def shortened(message: Mapping[str, Any], chars: int = SHORT) -> Mapping[str, An
     content = message["content"]
     if len(content) <= chars:
         return message
-    more = f"read_result with id {message['call_id']!r} and start {chars}"
-    return {
-        **message,
-        "content": f"{content[:chars]} [… cut here; to read on: {more} …]",
-        "truncated": True,
-    }
+    more = text.to_read_on(message["call_id"], chars)
+    return {**message, "content": f"{content[:chars]} [… cut here; {more} …]", "truncated": True}
 
 
 def fitted(messages: Sequence[Mapping[str, Any]], room: int) -> list[Mapping[str, Any]]:
