@@ -40,7 +40,9 @@ class AiRunner(Command):
                 "Name the databases to serve: -d DB[,DB…] or db_name in the configuration file, or serve all"
                 " of them: --all."
             )
-        from odoo.addons.woow_paas_platform.runtime.fleet.fleet import Named  # noqa: PLC0415
+        from odoo.addons.woow_paas_platform.runtime.fleet.fleet import (  # noqa: PLC0415
+            NamedDatabases,
+        )
         from odoo.addons.woow_paas_platform.runtime.fleet.process_host import (  # noqa: PLC0415
             ProcessHost,
         )
@@ -56,7 +58,7 @@ class AiRunner(Command):
                 sys.exit(f"The module woow_paas_platform is not installed in {name}.")
             listeners.serve(name)
         _logger.info("The AI runner serves %s.", ", ".join(names))
-        Named(ProcessHost(), names).run(stopped)
+        NamedDatabases(ProcessHost(), names).run(stopped)
         self._end()
 
     def _serve_all(self):

@@ -200,7 +200,7 @@ class TestFleet(TransactionCase):
     @mute_logger(LOGGER)
     def test_a_named_database_that_was_away_is_served_again_once_it_can_be(self):
         names = [self.env.cr.dbname, "postgres", "woow_none"]
-        named = fleet.Named(self.process, names)
+        named = fleet.NamedDatabases(self.process, names)
         for served in (set(), {self.env.cr.dbname}):
             named.look()
             self.assertEqual(self.process.let, names)

@@ -225,7 +225,7 @@ class Fleet:
             self.wake()
 
 
-class Named:
+class NamedDatabases:
     """Databases that the operator names (`odoo-bin ai_runner -d DB`): one that was away is served again."""
 
     def __init__(self, host: Host, names: Iterable[str]):
