@@ -118,7 +118,7 @@ def cap(text: str, limit: int, handle: str = "") -> str:
 
 
 def to_read_on(handle: str, start: int) -> str:
-    """How a model reads on in a result that was cut, for the note behind the cut.
+    """Sentence of the note behind a cut that tells a model how to read on.
 
     :param handle: of the result, see `reading`
     :param start: characters before what comes next

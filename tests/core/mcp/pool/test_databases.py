@@ -142,6 +142,7 @@ SHARED = {  # what databases of a process may share, and why
     "runtime/web/client_listen.py _watches": "everything in it is by database",
     "tools/host.py _installed": "the host, which is told the database",
     "tools/notify.py _process_id": "what the process is called among all others",
+    "tools/settings.py _made_key": "when the process looks again for its own key file",
     "tools/server_files.py _known": "the operator's file",
     "tools/server_files.py _lock": "the same",
     "runtime/servers/tokens.py _owner": "one task",
