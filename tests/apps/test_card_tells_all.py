@@ -1,6 +1,6 @@
 """Property of the card: whatever the database holds otherwise after a call was told, or counted, before it.
 
-Calls are drawn by a seed: `WOOW_CARD_DRAWS=300 make test ONLY=apps ARGS='-k tells_all'`, `WOOW_CARD_SEED=2` for others.
+Calls are drawn by a seed, `WOOW_TEST_SEED=2` for others.
 """
 
 import io
@@ -22,12 +22,13 @@ from ...runtime.records import vals
 from ...runtime.records.record_scope import RecordScope
 from ...runtime.turns.store import OdooStore
 from ...services.records.errors import RecordError, RehearsalDiffers
+from ..doubles.sampling import draws
 from ..records_data import ALL, RehearsalCase
 from .test_records_apps import CASES, RIGHTS
 from .test_records_wishes import printing
 
-DRAWS = int(os.environ.get("WOOW_CARD_DRAWS", "30"))
-SEED = int(os.environ.get("WOOW_CARD_SEED", "1"))
+DRAWS = draws(30, 300)
+SEED = int(os.environ.get("WOOW_TEST_SEED", "1"))
 TRIES = 40  # of a kind of call until one is found that Odoo carries out
 OF_APPS = ("sale.order", "crm.lead", "project.task", "hr.employee", "res.partner", "account.move")
 # What is told in another way, or is no effect; each with its reason.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sampling
 from counter import Counter, register
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from waiting import PATIENCE, eventually
@@ -66,6 +67,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="without PgBouncer there: connections look for the primary by themselves",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the variants of each test every second is run, others for each commit, unless they are asked for by name."""
+    if any("::" in argument for argument in config.args):
+        return
+    variants: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not item.get_closest_marker("every_variant"):
+            variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out = set()
+    for name, found in variants.items():
+        left_out |= {*found} - {*sampling.some(found, 2, name)}
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,8 @@ from benchmarks.fleet import streams as fleet_streams
 from benchmarks.soak import shares
 from services.testing.scripted_llm import Reply
 
+pytestmark = pytest.mark.every_variant
+
 SMALL = {
     turn: {"ROUNDS": 2, "PAUSE": 0, "WAITING": 3, "WORDS": 400, "PAIRS": 2},
     bed: {"ROUNDS": 2},

@@ -29,6 +29,8 @@ COUNTED = (
     "woow_paas_platform_toolbox_operation",
     "woow_paas_platform_workspace_access",
 )
+pytestmark = pytest.mark.every_variant
+
 NOT_ODOOS = {"test_store_model"}  # needs Hypothesis, which an Odoo does not have
 # What an update has to bring along.
 RULES = (
