@@ -14,7 +14,7 @@ from unittest.mock import patch
 import jsonschema
 from odoo import Command, fields
 from odoo.addons.base.tests.common import HttpCase
-from odoo.tests import TransactionCase, new_test_user
+from odoo.tests import TransactionCase
 
 from ..controllers import openapi_document
 from ..models.base.res_users import MCP_SCOPE
@@ -57,20 +57,29 @@ class AiData:
         cls._be_the_operator()
         env = cls.env(context=dict(cls.env.context, woow_no_sync=True))
         cls._speak_english(env)
-        unannounced = {
-            "no_reset_password": True,
-            "tracking_disable": True,
-        }  # no invitation is written
-        person = {"password": "secret-of-a-test", "lang": "en_US", "context": unannounced}
-        portal = {"groups": "base.group_portal", **person}
-        cls.admin = new_test_user(
-            env, "ai_admin", groups="woow_paas_platform.group_admin", **person
+        groups = {
+            "ai_admin": "woow_paas_platform.group_admin",
+            "ai_internal": "base.group_user",
+            "ai_owner": "base.group_portal",
+            "ai_member": "base.group_portal",
+            "ai_guest": "base.group_portal",
+            "ai_stranger": "base.group_portal",
+        }
+        # No invitation is written.
+        users = env["res.users"].with_context(no_reset_password=True, tracking_disable=True)
+        cls.admin, cls.internal, cls.owner, cls.member, cls.guest, cls.stranger = users.create(
+            [
+                {
+                    "login": login,
+                    "name": f"{login} ({group})",
+                    "email": "a.a@example.com",
+                    "password": "secret-of-a-test",
+                    "lang": "en_US",
+                    "group_ids": [Command.set(env.ref(group).ids)],
+                }
+                for login, group in groups.items()
+            ]
         )
-        cls.internal = new_test_user(env, "ai_internal", groups="base.group_user", **person)
-        cls.owner = new_test_user(env, "ai_owner", **portal)
-        cls.member = new_test_user(env, "ai_member", **portal)
-        cls.guest = new_test_user(env, "ai_guest", **portal)
-        cls.stranger = new_test_user(env, "ai_stranger", **portal)
         cls.public = env.ref("base.public_user")
         cls.workspace = env["woow_paas_platform.workspace"].create(
             {

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -83,6 +84,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Say at once what has failed and why: a run may be ended before it prints its summary."""
+    if report.failed and WORKER == ALONE:
+        said = str(report.longrepr).strip().splitlines() or [""]
+        errors = [line for line in said if line.startswith("E  ")] or said[-1:]
+        sys.stdout.write(f"\n{report.nodeid}, {report.when}: {' '.join(errors)[:500]}\n")
 
 
 @pytest.fixture(scope="session")

@@ -7,13 +7,17 @@ import signal
 import time
 
 import pytest
+import sampling
 from chat import Chat, calls, first, of, then
 from counter import count
 from waiting import PATIENCE
 
 LEASE = 2  # s
 SEED = 20_260
-KILLS, PAUSES = 5, 12  # random moments, and more kills until each phase was hit
+KILLS, PAUSES = (
+    sampling.draws(2, 5),
+    sampling.draws(5, 12),
+)  # random moments, and more kills until each phase was hit
 PHASES = ("before", "during", "after")  # of a call
 TURNS = "woow_paas_platform_ai_turn"
 EVENTS = "woow_paas_platform_ai_turn_event"
