@@ -138,3 +138,8 @@ class TestTimeline(AiCase):
         self.assertEqual(
             [(block["index"], block["step"]) for block in blocks], [(0, 0), (1, 0), (2, 1)]
         )
+        self.assertEqual(
+            [block["text"].strip() for block in blocks],
+            ["Let me see.", "One moment.", SAID[0]["content"]],
+            "to be copied",
+        )

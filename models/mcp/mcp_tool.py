@@ -103,7 +103,7 @@ class McpTool(models.Model):
 
     approval_policy = fields.Selection(
         [
-            ("default", "Based on its annotations"),
+            ("default", "By annotations and trust level"),
             ("auto", "Always run"),
             ("ask", "Ask first"),
             ("never", "Never run"),

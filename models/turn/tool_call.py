@@ -162,14 +162,14 @@ class ToolCall(models.Model):
     )
     outcome = fields.Selection(
         [
-            ("ok", "OK"),
-            ("error", "Error"),
-            ("denied", "Denied"),
-            ("timeout", "Timeout"),
-            ("cancelled", "Cancelled"),
+            ("ok", "Done"),
+            ("error", "Failed"),
+            ("denied", "Not allowed"),
+            ("timeout", "Timed out"),
+            ("cancelled", "Stopped"),
             ("unknown_tool", "Unknown tool"),
-            ("invalid_args", "Invalid arguments"),
-            ("unknown", "Unknown"),
+            ("invalid_args", "Wrong arguments"),
+            ("unknown", "Outcome unknown"),
         ],
         readonly=True,
         index=True,

@@ -33,7 +33,7 @@ export class ToolList extends Component {
 
     get policies() {
         return [
-            ["default", _t("As the trust level says")],
+            ["default", _t("By annotations and trust level")],
             ["auto", _t("Always run")],
             ["ask", _t("Ask first")],
             ["never", _t("Never run")],
