@@ -3,7 +3,7 @@
 READERS = 2  # documents that one process of Odoo has read at once
 QUEUE_TIMEOUT = 8.0  # s that the next one waits for its place
 CPU_SECONDS = 10  # of one document
-WALL_SECONDS = 15.0  # of one document, from the start of its reader
+WALL_SECONDS = 30.0  # of one document, from the start of its reader
 MEMORY = 768 * 1024 * 1024  # bytes of address space of a reader, its programs among them
 MAX_PAGES = 200  # pages, slides or sheets whose text is read
 MAX_CHARACTERS = 200_000  # that are kept of one document
