@@ -20,6 +20,7 @@ from odoo.addons.woow_paas_platform.services.specs import Limits
 from odoo.addons.woow_paas_platform.services.turn.tools import TurnTools
 
 MARK = "@@opening@@"  # see dev/servers/addon.py
+EMBEDDED_TIMEOUT = 300  # s until the first token
 # One for salespeople, which is the first that they meet, and one for customers, whom the demo assistant meets first.
 ASSISTANTS = {
     "ai_assistant_sales": {
@@ -211,8 +212,12 @@ if missing := set(wanted) - {code for code, _name in env["res.lang"].get_install
     env["base.language.install"].create({"lang_ids": langs.ids}).lang_install()  # noqa: F821
 if (provider := demo("ai_config_demo")) and (url := variable("LLM_URL")):
     model, key = variable("LLM_MODEL", provider.model), variable("LLM_KEY")
-    length = int(variable("LLM_CONTEXT", "0"))
-    provider.write({"api_base_url": url, "model": model, "api_key": key, "context_length": length})
+    length = int(variable("LLM_CONTEXT", "0"))  # of the embedded model
+    patience = provider.default_get(["first_token_timeout"])
+    if length:  # on a slow machine it reads 30 tokens a second of a long prompt
+        patience["first_token_timeout"] = EMBEDDED_TIMEOUT
+    address = {"api_base_url": url, "model": model, "api_key": key}
+    provider.write({**address, "context_length": length, **patience})
 for name in ("everything", "time"):
     server, url = demo(f"mcp_server_demo_{name}"), variable(f"MCP_{name.upper()}_URL")
     if server and url:
