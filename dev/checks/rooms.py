@@ -449,7 +449,7 @@ def _words(pages: list[str]) -> int:
 
 FIGURES = (
     Figure("classes of one model, at most", classes_of_models, 4, 4, _most),
-    Figure("classes beyond a model's first", classes_of_models, 11, 10, _beyond_first),
+    Figure("classes beyond a model's first", classes_of_models, 12, 10, _beyond_first),
     Figure("files of models", model_files, 64, 64),
     Figure("packages of models", model_packages, 10, 10),
     Figure("references upward between packages of models", references_upward, 0, 0),

@@ -32,9 +32,6 @@ class IrActionsServer(models.Model):
         selection_add=[(ASK, "Ask an AI Assistant"), ("code",)],
         ondelete={ASK: lambda actions: actions._remove_ours()},
     )
-    woow_ai_chat = fields.Boolean(
-        readonly=True, help="Created for models whose records are linked to a cloud service."
-    )
     woow_assistant_id = fields.Many2one(
         "ai.assistant",
         "AI Assistant",

@@ -116,3 +116,11 @@ class ServiceLink(models.Model):
         while links := self.search([("id", ">", last)], order="id", limit=1000):
             last = links[-1].id
             links.filtered(lambda link: not link.record or not link.record.exists()).unlink()
+
+
+class IrActionsServer(models.Model):
+    _inherit = "ir.actions.server"
+
+    woow_ai_chat = fields.Boolean(
+        readonly=True, help="Created for models whose records are linked to a cloud service."
+    )
