@@ -11,7 +11,7 @@ help:  ## Show this help
 demo:  ## Start Odoo, PostgreSQL, MCP servers and a small LLM with demo data; Ctrl-C ends all of it
 	@$(DEV) demo
 
-test:  ## Run all tests: ONLY=core|odoo|apps|e2e|conformance for one runner, ARGS='-k name' for pytest, ALL=1 for all cases
+test:  ## Run all tests: ONLY=core|odoo|apps|e2e|conformance for one runner, ARGS='-k name' for pytest, BESIDE=crm,hr for odoo, ALL=1 for all cases
 	@WOOW_TEST_ALL=$(ALL) $(DEV) test $(if $(ONLY),--only $(ONLY)) $(if $(BESIDE),--beside $(BESIDE)) -- $(ARGS)
 
 simulate:  ## Run simulated worlds: SEEDS=0-10000, SEEDS=7 tells one of them, MUTANTS=300 breaks a rule at a time

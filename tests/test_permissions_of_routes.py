@@ -485,7 +485,7 @@ class TestPermissionsOnRoutes(People, AiHttpCase):
                 self.opener.cookies.clear()
             else:
                 self._sign_in(getattr(self, who))
-            for method, path, body, outcomes, otherwise in some(ROUTES, 3):
+            for method, path, body, outcomes, otherwise in some(ROUTES, 3, who):
                 for_public = "/web/login" if path.startswith("/my/") else 401
                 others = for_public if who == "public" else otherwise
                 expected = next((key for key, people in outcomes.items() if who in people), others)

@@ -390,7 +390,7 @@ class TestPoisons(ContextCase):
         calls = self.env["woow_paas_platform.tool_call"]
         for place in self.EACH:
             self._ask_anew()
-            for number, poison in some(enumerate(POISONS), 4):
+            for number, poison in some(enumerate(POISONS), 4, place.__name__):
                 with self.subTest(place=place.__name__, poison=poison):
                     calls.search([("turn_id", "=", self.turn.id)]).unlink()
                     self.assertEqual(self._missing(place(self, poison), [poison]), [])

@@ -350,7 +350,7 @@ class TestRecordsMatrix(AiCase):
         with axis as found:
             for name, field in found:
                 for who, person in self.people.items():
-                    for tool, arguments in some(self._looks(name, field), 3):
+                    for tool, arguments in some(self._looks(name, field), 3, name + who):
                         answer = self._ask(person, tool, arguments)
                         asked += 1
                         self.assertNotIn(CANARY, str(answer), (who, tool, arguments))
@@ -360,7 +360,7 @@ class TestRecordsMatrix(AiCase):
                         self._questions(name, field, NOTHING),
                         strict=True,
                     )
-                    for (tool, arguments), (_tool, about_nothing) in some(pairs, 3):
+                    for (tool, arguments), (_tool, about_nothing) in some(pairs, 3, name + who):
                         answer = str(self._ask(person, tool, arguments)).replace(CANARY, NOTHING)
                         asked += 1
                         self.assertEqual(

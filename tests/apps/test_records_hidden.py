@@ -131,14 +131,14 @@ class TestHiddenFields(AiCase):
         asked = 0
         closed = {}
         for model in self.models:
-            for field in some(self.env[model]._fields.values(), 4):
+            for field in some(self.env[model]._fields.values(), 4, model):
                 for origin in origins(field) if field.name != "display_name" else ():
                     key = (origin.model_name, origin.name)
                     if key not in closed:
                         closed[key] = self.rules._closed_fields(frozenset([key]))
                     self.assertIn(field.name, closed[key].get(model, ()), (str(field), key))
                     asked += 1
-        self.assertGreater(asked, 2_000)
+        self.assertGreater(asked, draws(2_000, 10_000))
 
     def test_what_searches_by_a_hidden_field_is_nowhere(self):
         """Though nothing computes it, it answers whether a guess is right."""

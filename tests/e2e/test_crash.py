@@ -14,10 +14,8 @@ from waiting import PATIENCE
 
 LEASE = 2  # s
 SEED = 20_260
-KILLS, PAUSES = (
-    sampling.draws(2, 5),
-    sampling.draws(5, 12),
-)  # random moments, and more kills until each phase was hit
+KILLS = sampling.draws(2, 5)  # random moments, and more until each phase was hit
+PAUSES = sampling.draws(5, 12)
 PHASES = ("before", "during", "after")  # of a call
 TURNS = "woow_paas_platform_ai_turn"
 EVENTS = "woow_paas_platform_ai_turn_event"
