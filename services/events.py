@@ -47,15 +47,13 @@ def thinking(content: str, step: int, ms: int = 0) -> Event:
     return {"type": "thinking", "content": content, "step": step, "ms": ms}
 
 
-def text_block(index: int, html: str, step: int, text: str | None = None) -> Event:
+def text_block(index: int, html: str, step: int) -> Event:
     """A block of the answer that is complete, as HTML without anything that runs.
 
     :param index: of the block in the turn, from 0
     :param step: number of the model's answer in the turn, from 0
-    :param text: its Markdown, where no event has told it piece by piece
     """
-    told = {} if text is None else {"text": text}
-    return {"type": "text_block", "index": index, "html": html, "step": step, **told}
+    return {"type": "text_block", "index": index, "html": html, "step": step}
 
 
 def notice(code: str, message: str) -> Event:

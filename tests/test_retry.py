@@ -111,6 +111,7 @@ class TestRetry(RetryData, AiCase):
             [(event["type"], event.get("id")) for event in events],
             [
                 ("state", None),
+                ("text", None),
                 ("text_block", None),
                 ("tool_call", "call-ok"),
                 ("tool_result", "call-ok"),
@@ -118,8 +119,8 @@ class TestRetry(RetryData, AiCase):
                 ("tool_result", "call-cut"),
             ],
         )
-        self.assertEqual(events[3]["result"], "sunny")
-        self.assertEqual([event.get("fixed") for event in events[2:5:2]], [["city"], None])
+        self.assertEqual(events[4]["result"], "sunny")
+        self.assertEqual([event.get("fixed") for event in events[3:6:2]], [["city"], None])
 
     def test_arguments_and_results_keep_the_order_of_their_keys(self):
         """As the model and the server have written them, at every depth, whatever text stands beside."""

@@ -669,8 +669,8 @@ class AiTurn(models.Model):
             if thought := message.get(thinking.KEY):
                 replayed.append(events.thinking(thought, step, message.get(thinking.MS, 0)))
             for source in markdown.blocks(message["content"]):
-                shown = markdown.shown(source)
-                replayed.append(events.text_block(blocks, shown, step, source))
+                replayed.append(events.text(source, step))
+                replayed.append(events.text_block(blocks, markdown.shown(source), step))
                 blocks += 1
             for call in (rows.pop(asked["id"], None) for asked in message["tool_calls"]):
                 replayed += [call._call_event(), call._result_event()] if call else []

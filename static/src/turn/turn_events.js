@@ -66,7 +66,7 @@ const HANDLERS = {
             key: open[0]?.key || `text-${event.seq}`,
             step,
             html: event.html || "",
-            text: event.text ?? open.map((item) => item.text).join(""),
+            text: open.map((item) => item.text).join(""),
         };
         if (!open.length) {
             return addItem(turn, block);

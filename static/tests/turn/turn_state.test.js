@@ -52,11 +52,6 @@ const TURN = numbered([
     { type: "done", message_id: 99, state: "done" },
 ]);
 
-test("a block of a retry tells its text, which no piece has told", () => {
-    const turn = reduce([{ type: "text_block", html: "<p>One</p>", text: "One", step: 1 }]);
-    expect(turnText(turn)).toBe("One");
-});
-
 test("text grows the open block, which its text_block replaces", () => {
     let turn = reduce([
         { type: "text", content: "One", step: 1 },
