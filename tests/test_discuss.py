@@ -127,8 +127,8 @@ class TestDiscuss(AiCase):
         turn._end("done", "<p>Tea time.</p>")
         message = turn.answer_message_id
         self.assertIn('<div class="o_ai_call_summary">', message.body)
-        self.assertIn("Timeout · 30.0 s", message.body)
-        self.assertIn("<code>wipe</code> · Denied</li>", message.body)
+        self.assertIn("Timed out · 30.0 s", message.body)
+        self.assertIn("<code>wipe</code> · Not allowed</li>", message.body)
         self.assertIn("weather.&lt;img", message.body)
         self.assertNotIn("<img", message.body)
         page = self.chat._conversation_page(limit=30)

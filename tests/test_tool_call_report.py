@@ -1,5 +1,8 @@
+import re
+
 from odoo.exceptions import ValidationError
 from odoo.tests import tagged
+from odoo.tools import file_open
 
 from ..tools import limits
 from .common import AiCase, retention
@@ -196,6 +199,12 @@ class TestToolCallRetention(CountedCase):
             Settings.create({"woow_call_retention_days": -1})
         with self.assertRaises(ValidationError):
             Settings.create({"woow_approval_hours": 0})
+
+    def test_lists_and_cards_name_an_outcome_the_same_way(self):
+        with file_open("woow_paas_platform/static/src/tool_call/tool_call_card.js") as source:
+            cards = re.findall(r'(\w+): \{\s+label: _t\("([^"]+)"\)', source.read())
+        outcomes = self.env["woow_paas_platform.tool_call"]._fields["outcome"].selection
+        self.assertEqual(cards, outcomes)
 
     def test_names_and_numbers_stay_when_server_and_person_go(self):
         self._fold()

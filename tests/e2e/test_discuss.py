@@ -41,7 +41,7 @@ def test_an_assistant_answers_in_discuss(odoo, scripted_llm, page_of):
     expect(messages.filter(has_text="It is tea time.")).to_have_count(1)
     expect(messages.filter(has_text="Still tea time.")).to_have_count(1)
     summary = messages.filter(has_text="It is tea time.").locator(".o_ai_call_summary")
-    expect(summary).to_contain_text("time.get_current_time · OK")
+    expect(summary).to_contain_text("time.get_current_time · Done")
     sidebar = page.locator(".o-mail-DiscussSidebarChannel", has_text="What time is it")
     expect(sidebar).to_have_count(1)
 
