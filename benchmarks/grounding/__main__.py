@@ -38,17 +38,20 @@ def written(part: str) -> Iterator[Case]:
     """:param part: building or published"""
     for line in (WRITTEN / f"{part}.jsonl").read_text().splitlines():
         one = json.loads(line)
-        yield Case(one["language"], one["sources"], one["right"], one["invented"], one["records"])
+        kind = one["kind"] if one.get("failed") else one["language"]
+        answers = one["right"], one["invented"]
+        yield Case(kind, one["sources"], *answers, one["records"], one.get("failed", False))
 
 
 def measure(cases: Iterable[Case], tell: Callable[[str], None] = lambda line: None) -> Figures:
     figures = Figures(Counter(), Counter(), Counter())
     for one in cases:
         figures.cases[one.kind] += 1
-        if found := check.unsupported(one.right, one.sources, with_names=one.names):
+        options = {"with_names": one.names, "with_denials": one.failed}
+        if found := check.unsupported(one.right, one.sources, **options):
             figures.bothered[one.kind] += 1
             tell(f"bothered {[value.text for value in found]}: {one.right!r}")
-        if check.unsupported(one.invented, one.sources, with_names=one.names):
+        if check.unsupported(one.invented, one.sources, **options):
             figures.caught[one.kind] += 1
         else:
             tell(f"missed: {one.invented!r}")

@@ -40,6 +40,7 @@ class Case(NamedTuple):
     right: str
     invented: str
     names: bool = False
+    failed: bool = False  # whether its calls failed
 
 
 def case(seed: int) -> Case:

@@ -23,6 +23,8 @@ from .values import (
     PIECE,
     WEEKS,
     Value,
+    admits_failure,
+    denials,
     names,
     spoken,
     values,
@@ -113,12 +115,16 @@ UNITS: tuple[tuple[frozenset[str], tuple[float, ...]], ...] = (
 DEGREES = ("°", "℃", "度", "c", "f", "degrees")
 
 
-def unsupported(answer: str, sources: Sequence[str], *, with_names: bool = False) -> list[Value]:
+def unsupported(
+    answer: str, sources: Sequence[str], *, with_names: bool = False, with_denials: bool = False
+) -> list[Value]:
     """Values of an answer that its sources do not hold, at most `MAX_VALUES`, in their order.
 
     :param answer: Markdown
     :param sources: instructions, messages and results, oldest first
     :param with_names: whether quoted and emphasised names and a table's first column are values, too
+    :param with_denials: whether a sentence that there are none of something is a value, too, unless the answer tells a
+        failure: true where the calls have failed
 
     >>> told = ['{"datetime": "2026-03-05T13:22:41+02:00", "total": 12345.0}']
     >>> unsupported("It is 1:22 PM on 5 March; 12,345.00 in all.", told)
@@ -130,7 +136,9 @@ def unsupported(answer: str, sources: Sequence[str], *, with_names: bool = False
     found = list(islice(values(checked), MAX_CHECKED))
     if with_names:
         found += islice(names(checked, found), MAX_CHECKED)
-        found.sort(key=lambda value: value.start)
+    if with_denials and not admits_failure(checked):
+        found += islice(denials(checked), MAX_CHECKED)
+    found.sort(key=lambda value: value.start)
     if not found:
         return []
     held = _Held(sources, items=len(ITEM.findall(answer)))
@@ -286,6 +294,9 @@ class _Held:
 
     def _holds_text(self, text: str, _value: Value) -> bool:
         return text in self.text
+
+    def _holds_denial(self, text: str, _value: Value) -> bool:
+        return text in self.text.replace("有沒有", "").replace("有没有", "")  # which asks
 
     def _holds_phone(self, digits: str, _value: Value) -> bool:
         return digits in self.digits
@@ -544,7 +555,7 @@ def without_marked(text: str) -> str:
     out, begun = [], 0
     for sign in SIGN.finditer(text):
         before = text[max(begun, sign.start() - PIECE) : sign.start()]
-        *_, last = (None, *values(before))
+        last = max((*values(before), *denials(before)), key=lambda one: one.end, default=None)
         out.append(text[begun : sign.start() - len(before) + (last.start if last else len(before))])
         begun = sign.end()
     return "\n".join([*out, text[begun:]])

@@ -13,7 +13,7 @@ from worst_texts import PATTERNS
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("services", "tools", "models", "controllers", "runtime")
-MOST = 0.1  # s of a quiet machine's processor for one text: twice as long as a loop may stand still, since `slowness` is rough
+MOST = 0.1  # s of a quiet machine's processor for one text: twice what a loop may stand still, as `slowness` is rough
 GROWTH = 3.0  # times as long for twice the text: a quadratic pattern takes four times
 RUNS = 3
 TRIES = 10  # others use this machine, too

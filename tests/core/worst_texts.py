@@ -1,6 +1,7 @@
 """Patterns that may meet untrusted text, each with the texts on which it would have to try again and again."""
 
 import contextlib
+from itertools import islice
 
 import httpx
 
@@ -395,6 +396,18 @@ PATTERNS = {
         grounding_names,
         ("“", "“a", "「", '"', "**", "** ", "|", "| ", "|a\n", "\n", "| a |", "*", "**a:"),
     ),
+    "services.grounding.values._DENIAL": (
+        check.MAX_ANSWER,
+        lambda text: list(islice(values.denials(text), check.MAX_CHECKED)),
+        ("no ", "no a. ", "not a ", "n't a a ", "沒有", "沒有。", "0 ", "0個", "[]"),
+    ),
+    "services.grounding.values._FAILURE": (
+        check.MAX_ANSWER,
+        of(values._FAILURE),
+        ("a", "fai", "can", "no ", "沒", "任何錯", "not "),
+    ),
+    "services.grounding.values._SENTENCE_END": (600, of(values._SENTENCE_END), ("a", "。")),
+    "services.grounding.values._IDENTIFIER": (600, of(values._IDENTIFIER), ("a", "a.")),
     "services.grounding.values._ABOUT": (20, of(values._ABOUT), ("about ", "約", "a", " $")),
     "services.grounding.values._WORD": (100, of(values._WORD), ("a", " ")),
     "services.grounding.values._GROUPS": (300, values.readings_of, ("1,", "123,", "1.")),

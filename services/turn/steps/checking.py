@@ -18,6 +18,7 @@ ASK_AGAIN = (
     "An answer from memory is no answer. Call a tool that gives them and answer again; "
     "if there is none, answer without them and say what you do not know, in the language of my question: {question}"
 )
+FAILURES = frozenset(("error", "timeout", "invalid_args", "unknown_tool"))  # outcomes
 MAX_QUESTION = 1_000  # characters that are repeated
 
 
@@ -46,11 +47,24 @@ class Checking(Asking):
 
     async def _unsupported(self, answer: Answer) -> list[Value]:
         sources = [self.request.system_prompt, *self._sources()]
-        with_names = any(tool.records for tool in self.request.tools)
+        options = {
+            "with_names": any(tool.records for tool in self.request.tools),
+            "with_denials": self._has_learned_nothing(),
+        }
         size = len(answer.text) + sum(map(len, sources))
         if size <= ON_THE_SPOT:
-            return check.unsupported(answer.text, sources, with_names=with_names)
-        return await large.beside(check.unsupported, answer.text, sources, with_names=with_names)
+            return check.unsupported(answer.text, sources, **options)
+        return await large.beside(check.unsupported, answer.text, sources, **options)
+
+    def _has_learned_nothing(self) -> bool:
+        """True if all of the latest calls have failed; one that a person refused has not."""
+        outcomes = set()
+        for message in reversed(self.progress.messages):
+            if message["role"] == "tool":
+                outcomes.add(message.get("outcome"))
+            elif outcomes:
+                break
+        return bool(outcomes) and outcomes <= FAILURES
 
     def _sources(self) -> Iterator[str]:
         """Messages and results; what this turn's model has said is none, nor what a failed call repeats of it."""

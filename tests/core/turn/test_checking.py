@@ -105,6 +105,37 @@ async def test_an_error_that_repeats_what_was_invented_holds_nothing():
     assert done.result.text == "There is no Europe/Lyon *(not from a tool)*: code 404."
 
 
+async def test_after_failed_calls_there_are_not_none():
+    """After a call that failed, nobody knows whether there are any; after one that succeeded, it is its answer."""
+    call, none = ("fake__look", {"state": "opened"}), "There are no open orders."
+    async with (
+        FakeMcp(tools=tool("Unknown state", isError=True)) as fake,
+        ScriptedLlm(Reply("", [call]), Reply(none), Reply(none)) as llm,
+    ):
+        done = await checked(llm, fake)
+    assert done.result.text == "There are no open orders *(not from a tool)*."
+    assert "There are no open orders" in llm.requests[2]["messages"][-1]["content"]
+
+    async with (
+        FakeMcp(tools=tool("[]")) as fake,
+        ScriptedLlm(Reply("", [call]), Reply(none)) as llm,
+    ):
+        assert (await checked(llm, fake)).result.text == none
+
+
+@pytest.mark.parametrize("said", ["There are no open orders", "目前沒有未結的訂單"])
+async def test_a_marked_denial_of_an_earlier_answer_is_no_source(said):
+    call = ("fake__look", {"state": "opened"})
+    history = ({"role": "assistant", "content": f"{said} *(not from a tool)*."},)
+    replies = Reply("", [call]), Reply(said), Reply(said)
+    async with (
+        FakeMcp(tools=tool("Unknown state", isError=True)) as fake,
+        ScriptedLlm(*replies) as llm,
+    ):
+        done = await checked(llm, fake, history=history)
+    assert done.result.text == f"{said} *(not from a tool)*"
+
+
 async def test_a_marked_value_of_an_earlier_answer_stays_one(fake):
     history = (
         {"role": "user", "content": "What time is it in Lyon?"},
