@@ -67,6 +67,18 @@ class TestDiscuss(AiCase):
             self.assertEqual(" ".join(question["content"].split()), said)
         self.assertFalse(turn.prompt)
 
+    def test_a_question_that_is_deleted_is_not_answered(self):
+        first, second, third = (self._post(self.chat, body) for body in ("One", "Two", "Three"))
+        running, edited, deleted = self._turns(self.chat)
+        running.state = "running"
+        edit = self.chat.with_user(self.internal)._message_update_content
+        edit(second, body="Two, please", attachment_ids=[])
+        for message in (first, third):
+            edit(message, body="", attachment_ids=[])
+        self.assertEqual((running.state, running.stop_requested), ("running", True))
+        self.assertEqual((edited.state, edited.stop_requested), ("queued", False))
+        self.assertEqual(deleted.state, "stopped")
+
     def test_what_entered_an_answer_is_edited_there(self):
         question, entered = self._post(self.chat, "Rain?"), self._post(self.chat, "In Tainan")
         turn, more = self._turns(self.chat)

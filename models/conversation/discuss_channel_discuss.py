@@ -117,12 +117,19 @@ class DiscussChannel(models.Model):
             Turn._start(thread.sudo(False), question, assistant=assistant)
 
     def _message_update_content(self, message, /, **kwargs):
-        """A question that is edited or deleted is read as it is from then on."""
+        """A question that is edited is read as it is from then on; one that is deleted is not answered any more."""
         result = super()._message_update_content(message, **kwargs)
         if kwargs.get("body") is not None:
             # sudo: mail.message, ai_turn - who may edit the message decides what was asked
-            turns = self.env["woow_paas_platform.ai_turn"].sudo()
-            turns.search([("message_id", "=", message.id)])._reword(_content_of(message.sudo()))
+            content, turns = (
+                _content_of(message.sudo()),
+                self.env["woow_paas_platform.ai_turn"].sudo(),
+            )
+            asked = turns.search([("message_id", "=", message.id)])
+            asked._reword(content)
+            if not content and not message.sudo().attachment_ids:
+                for turn in asked:
+                    turn._request_stop()
         return result
 
     @api.model
