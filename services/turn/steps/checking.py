@@ -18,6 +18,11 @@ ASK_AGAIN = (
     "An answer from memory is no answer. Call a tool that gives them and answer again; "
     "if there is none, answer without them and say what you do not know, in the language of my question: {question}"
 )
+ASK_AFTER_FAILURE = (
+    "Your call failed, so nothing was looked up and nobody knows whether there are none. Correct its arguments as the "
+    "error says, call the tool again and answer then; if it fails again, say that you could not find out, "
+    "in the language of my question: {question}"
+)
 FAILURES = frozenset(("error", "timeout", "invalid_args", "unknown_tool"))  # outcomes
 MAX_QUESTION = 1_000  # characters that are repeated
 
@@ -89,9 +94,10 @@ class Checking(Asking):
     async def _ask_again(self, answer: Answer, values: list[Value]) -> Answer:
         """Another answer of the same step, or this one where there is none."""
         told = ", ".join(dict.fromkeys(value.text for value in values))
+        ask = ASK_AFTER_FAILURE if values[0].kind == "denial" else ASK_AGAIN
         more = (
             {"role": "assistant", "content": answer.text},
-            {"role": "user", "content": ASK_AGAIN.format(values=told, question=self._question())},
+            {"role": "user", "content": ask.format(values=told, question=self._question())},
         )
         self._withdraw()
         with contextlib.suppress(LlmError, BudgetExhausted):

@@ -114,7 +114,7 @@ async def test_after_failed_calls_there_are_not_none():
     ):
         done = await checked(llm, fake)
     assert done.result.text == "There are no open orders *(not from a tool)*."
-    assert "There are no open orders" in llm.requests[2]["messages"][-1]["content"]
+    assert "Your call failed" in llm.requests[2]["messages"][-1]["content"]
 
     async with (
         FakeMcp(tools=tool("[]")) as fake,
