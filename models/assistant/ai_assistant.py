@@ -1216,7 +1216,7 @@ class AiAssistant(models.Model):
         _ = self.env._
         return [
             *(_("Show the five newest records of “%(model)s”.", model=name) for name in models),
-            *(_("Show me an example of “%(tool)s”.", tool=name[:100]) for name in names),
+            *(_("Show me what “%(tool)s” does.", tool=name[:100]) for name in names),
         ]
 
     def _image_url(self):

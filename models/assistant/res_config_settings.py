@@ -29,7 +29,7 @@ class ResConfigSettings(models.TransientModel):
     )
     woow_mcp_enabled = fields.Boolean(
         "MCP Servers",
-        help="Switched off, no MCP server is asked for anything: assistants answer without their tools, and calls "
+        help="When this is off, no MCP server is contacted: assistants answer without their tools, and calls "
         "that wait are denied. Operations of toolboxes stay.",
     )
     woow_mcp_off_by_operator = fields.Boolean(

@@ -199,7 +199,7 @@ class ResUsers(models.Model):
                 self._check_credentials(credential, {"interactive": True})
         except AccessDenied as error:
             raise Refusal(
-                _("The password is wrong. After several wrong ones, wait a minute."),
+                _("The password is wrong. After several wrong attempts, wait a minute."),
                 "wrong_password",
             ) from error
         # sudo: res.users.apikeys - for the current user and for nothing but /mcp, where the user's own rights hold;

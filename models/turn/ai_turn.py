@@ -185,7 +185,7 @@ class AiTurn(models.Model):
     unreviewed_servers = fields.Json(
         readonly=True,
         help="ID and name of each server that is not trusted and of which the model was shown definitions that nobody "
-        "had accepted. Later calls with an effect to other servers or Odoo records require a decision.",
+        "had accepted. Later calls with an effect on other servers or Odoo records require a decision.",
     )
     companies = fields.Json(
         readonly=True, help="IDs of the companies that were active when the question was asked."

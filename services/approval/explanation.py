@@ -13,7 +13,7 @@ TITLES = {
     "asks_of_person": _lt("Must this user decide each time?"),
     "rule": _lt("Does an approval rule apply?"),
     "tool": _lt("What is the tool set to?"),
-    "runs_of_person": _lt("May this user run it without a question?"),
+    "runs_of_person": _lt("Does it run without asking this user?"),
     "assistant": _lt("What is the assistant set to?"),
     "hints": _lt("What does the server say about it?"),
     "grant": _lt("Did the user allow it before?"),

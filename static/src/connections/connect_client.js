@@ -100,7 +100,7 @@ export class ConnectClient extends Component {
 
     warning(name) {
         return _t(
-            "%(name)s calls Odoo over the internet, where nothing reaches this address: Odoo needs a public https address.",
+            "%(name)s calls Odoo over the internet, and this address cannot be reached from there: Odoo needs a public https address.",
             { name }
         );
     }

@@ -16,6 +16,13 @@ const KINDS = {
     deleted: _t("Deletes for good"),
 };
 
+/** Of what is counted only. */
+const FURTHER = {
+    changed: _t("Also changes (details not shown)"),
+    created: _t("Also creates (details not shown)"),
+    deleted: _t("Also deletes for good (details not shown)"),
+};
+
 function outwardSentence(kind, what) {
     if (kind === "request") {
         return _t("Sends a request to %(address)s as soon as it is saved.", { address: what });
@@ -46,7 +53,7 @@ function counts(entries) {
 function countedSentence({ kind, label, count, listed = 0, names = [] }) {
     const rest = count - listed;
     const said = [...names, ...(names.length && names.length < rest ? ["…"] : [])].join(", ");
-    const sentence = `${KINDS[kind]}: ${label} × ${rest}`;
+    const sentence = `${FURTHER[kind]}: ${label} × ${rest}`;
     return said ? _t("%(sentence)s (%(names)s)", { sentence, names: said }) : sentence;
 }
 
@@ -245,12 +252,9 @@ export class Rehearsal extends Component {
                   ]
                 : [];
         }
-        const said = others
+        return others
             .filter((one) => !one.unknown && !one.sensitive && one.count > (one.listed || 0))
             .map(countedSentence);
-        return said.length
-            ? [_t("Not shown one by one: %(list)s", { list: said.join(" · ") })]
-            : [];
     }
 
     /** Of what is counted only, by what somebody signs in, is reached or is paid. */
@@ -258,7 +262,7 @@ export class Rehearsal extends Component {
         const { others = [] } = this.props.rehearsal;
         return others
             .filter((one) => one.sensitive && !one.unknown && one.count > (one.listed || 0))
-            .map((one) => _t("Not shown: %(list)s", { list: countedSentence(one) }));
+            .map(countedSentence);
     }
 
     /** What nobody can know in advance. */

@@ -22,7 +22,7 @@ const OUTCOMES = {
     denied: {
         label: _t("Not allowed"),
         icon: "fa-ban text-warning",
-        sentence: _t("This call was not allowed, so the tool was not called."),
+        sentence: _t("This call was not allowed, so the tool did not run."),
     },
     timeout: {
         label: _t("Timed out"),

@@ -403,9 +403,11 @@ test("what is only counted is counted by kind, what nobody knows is in red, and 
     expect(red[0]).toInclude("https://example.com");
     expect(red[2]).toInclude("Contact × 4");
     expect(".o_ai_chat_rehearsal_others").toHaveText(
-        "Not shown one by one: Creates: Followers × 3 (Ann, Bob, …)"
+        "Also creates (details not shown): Followers × 3 (Ann, Bob, …)"
     );
-    expect(".o_ai_chat_rehearsal_sensitive.text-danger").toHaveText("Not shown: Changes: User × 1");
+    expect(".o_ai_chat_rehearsal_sensitive.text-danger").toHaveText(
+        "Also changes (details not shown): User × 1"
+    );
     expect(".o_ai_chat_rehearsal_more").toHaveText(/2 more fields/);
     expect("input").toHaveCount(1);
 });
