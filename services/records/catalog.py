@@ -98,7 +98,7 @@ ID = {"type": ["string", "integer"], "description": "name or id"}
 IDS = {**LIST, "description": "names or ids"}
 FILTERS = {
     **LIST,
-    "description": 'all must hold: {"field": …, "operator": …, "value": …}; or an Odoo domain',
+    "description": "all must hold: {“field”: …, “operator”: …, “value”: …}; or an Odoo domain",
 }
 MEANT = {
     "ids": IDS,
@@ -211,7 +211,7 @@ _TOOLS = (
             "model": TEXT,
             "values": about(
                 OBJECT,
-                'by field: {"name": "Azure"}; relations by id or name; lines as a list of objects',
+                "by field: {“name”: “Azure”}; relations by id or name; lines as a list of objects",
             ),
         },
         ("model", "values"),
@@ -227,8 +227,8 @@ _TOOLS = (
             **MEANT,
             "values": about(
                 OBJECT,
-                'by field; many2many as {"add": […], "remove": […]}; lines with "id" to change one;'
-                ' long texts as {"append": "…"}',
+                "by field; many2many as {“add”: […], “remove”: […]}; lines with “id” to change one;"
+                " long texts as {“append”: “…”}",
             ),
         },
         ("model", "values"),
