@@ -53,6 +53,16 @@ export class Question extends Component {
         return text || !html || files.length ? text : markup(html);
     }
 
+    /** Whether it was deleted in Discuss. */
+    get isRemoved() {
+        const { id, text, html, files, records, status } = this.props.message;
+        if (!id || status !== "sent" || text || files.length || records.length) {
+            return false;
+        }
+        const { body } = new DOMParser().parseFromString(html || "", "text/html");
+        return !body.textContent.trim() && !body.querySelector("img, video, audio, a");
+    }
+
     get copyLabel() {
         return _t("Copy question");
     }

@@ -43,6 +43,14 @@ function answers() {
     return queryAllTexts(".o_ai_chat_message_assistant .o_ai_chat_html");
 }
 
+test("a question that was deleted in Discuss says so", async () => {
+    const message = server.message(conversation, "user", "");
+    message.html = '<span class="o-mail-Message-edited"></span>';
+    await mountChat({ conversationId: conversation.id });
+    expect(queryAllTexts(".o_ai_chat_removed")).toEqual(["This message has been removed."]);
+    expect(queryAllTexts(".o_ai_chat_bubble")).toEqual(["Hi"]);
+});
+
 test("answers to one question stand in one place, the last in sight", async () => {
     answer(2, "Good day.");
     server.message(conversation, "user", "Bye");
