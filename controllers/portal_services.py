@@ -85,6 +85,11 @@ class ServicePortal(CustomerPortal):
             service_id, lambda workspace: workspace._add_member(email), email=email
         )
 
+    @http.route("/my/services/<int:service_id>/members", **PAGE)
+    def members(self, service_id, **_kw):
+        """The address of a refused form, opened again."""
+        return request.redirect(f"/my/services/{service_id}#members")
+
     @http.route("/my/services/<int:service_id>/members/<int:access_id>/remove", **FORM)
     def remove_member(self, service_id, access_id, **_form):
         return self._change_members(

@@ -30,6 +30,11 @@ export class TurnStatus extends Component {
         if (!isFinal(turn)) {
             return _t("The assistant is answering.");
         }
-        return turn.lastSeq ? _t("The answer is complete.") : "";
+        if (!turn.lastSeq) {
+            return "";
+        }
+        return turn.state === "stopped"
+            ? _t("The answer was stopped.")
+            : _t("The answer is complete.");
     }
 }
