@@ -538,6 +538,7 @@ class TestRecordsRead(PartnersCase):
         for condition, why in (
             (["create_date", "=", "2026-13"], "Write YYYY-MM-DD"),
             (["create_date", ">", "next week"], "Write YYYY-MM-DD"),
+            (["create_date", ">", "2026-11-31"], "There is no such day"),
             (["create_date", "between", "today"], "list of two"),
             (["color", ">", "many"], "sort by"),
             (["color", ">", "7 USD"], "without a currency"),

@@ -87,12 +87,18 @@ def _without_thousands(value):
 
 def _hint(field, value):
     if field.type in ("date", "datetime"):
-        return " Write YYYY-MM-DD."
+        return _date_hint(str(value))
     if field.type not in NUMBERS or field.name == "id":
         return ""
     if any(sign.isdigit() for sign in str(value)):
         return " Write it as in 1234.50, without a currency."
     return f" For the highest or the lowest, sort by “{field.name} desc” or “{field.name}”, with limit 1."
+
+
+def _date_hint(text):
+    parts = text[: len("2026-11-31")].split("-")
+    is_written_so = [len(one) for one in parts] == [4, 2, 2] and all(map(str.isdecimal, parts))
+    return " There is no such day." if is_written_so else " Write YYYY-MM-DD."
 
 
 def _text(value):
@@ -166,7 +172,7 @@ def _span(model, value):
         else:
             return None
     except (ValueError, OverflowError) as error:
-        raise invalid(f"“{text}” is no date. Write YYYY-MM-DD.") from error
+        raise invalid(f"“{text}” is no date.{_date_hint(text)}") from error
     try:
         return begin, begin + lasts
     except (ValueError, OverflowError) as error:
