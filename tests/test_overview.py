@@ -94,6 +94,8 @@ class TestOverview(AiCase):
         usage = {"input_tokens": 100, "output_tokens": 23, "duration_ms": 4000}
         answered = self._turn("done", usage=usage)
         failed = self._turn("failed", usage={}, error_message="The model is away.")
+        self._turn("stopped", usage={})
+        self._turn("running", usage={})
         for outcome in ("ok", "denied", "error", "timeout"):
             self._call(answered, outcome)
         self.assertEqual((answered.tokens, answered.duration_ms), (123, 4000))
@@ -101,7 +103,8 @@ class TestOverview(AiCase):
         self.assertEqual(len(overview["days"]), 30)
         today = overview["days"][-1]
         grown = {name: today[name] - before[name] for name in today if name != "day"}
-        counted = {"turns": 2, "failed": 1, "tokens": 123, "calls": 4, "errors": 2}
+        counted = {"turns": 4, "done": 1, "stopped": 1, "failed": 1, "tokens": 123}
+        counted |= {"calls": 4, "ok": 1, "prevented": 1, "errors": 2}
         self.assertEqual(grown, counted | {"good": 0, "bad": 0})
         told = overview["failures"][0]
         self.assertEqual((told["id"], told["why"]), (failed.id, "The model is away."))

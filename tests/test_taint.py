@@ -350,6 +350,12 @@ class TestTaint(TurnByHandCase):
             all(step["title"] and step["text"] != step["answer"] for step in found["steps"])
         )
         self.assertFalse(any(step["setting"] for step in found["steps"]))
+        call = self.env["woow_paas_platform.tool_call"].search(
+            [("turn_id", "=", self.turn.id), ("call_id", "=", "call_2_1")]
+        )
+        call.outcome = "error"  # its rehearsal has failed, so that nobody was asked
+        self.assertEqual(self._call("GET", path)[1]["steps"][-1]["answer"], "not_asked")
+        call.outcome = False
         self._decide("deny", "call_2_1")
         self._resume("call_2_1")
         self.env.invalidate_all()

@@ -90,6 +90,13 @@ class TestToolCallReport(CountedCase):
         self.assertEqual(measured, [10, 10.0, 100, 1000, 2050, 100, 30])
         self.assertEqual(self.Report._read_group([], [], ["errors:sum"]), [(1,)])
 
+    def test_calls_that_never_ran_have_no_duration(self):
+        self._calls((100, "ok"), (0, "denied"), (0, "invalid_args"))
+        self._calls((0, "denied"), tool_name="never")
+        of_server = [("server_id", "=", self.server.id)]
+        found = self.Report._read_group(of_server, ["tool_name"], ["duration_median:avg"])
+        self.assertEqual(dict(found), {"forecast": 100, "never": False})
+
     def test_calls_of_no_server_have_a_name(self):
         nowhere = {"server_id": False, "server_name": False, "tool_id": False}
         self._calls((1, "ok"), tool_name="find_tools", **nowhere)

@@ -13,7 +13,8 @@ DAYS = 30  # that the graphs show, today included
 FAILURES = 5  # the latest ones
 SPENDERS = 5  # assistants that cost most
 TURN = "woow_paas_platform.ai_turn"
-NO_ERRORS = ("ok", "denied", "cancelled")  # the latter two are somebody's decision
+BY_DECISION = ("denied", "cancelled")  # somebody or a rule has kept the call from running
+NO_ERRORS = ("ok", *BY_DECISION)
 
 
 class Overview(models.AbstractModel):
@@ -68,9 +69,10 @@ class Overview(models.AbstractModel):
         ]
 
     def _days(self, first):
-        """One entry a day, the oldest first: turns, how many of them failed, tokens, calls, how many of them failed,
-        good and bad ratings."""
-        names = ("turns", "failed", "tokens", "calls", "errors", "good", "bad")
+        """One entry a day, the oldest first: turns, and how many of them were answered, stopped and failed; tokens;
+        calls, and how many of them succeeded, were kept from running and failed; good and bad ratings."""
+        names = ("turns", "done", "stopped", "failed", "tokens")
+        names += ("calls", "ok", "prevented", "errors", "good", "bad")
         days = {first + timedelta(days=n): dict.fromkeys(names, 0) for n in range(DAYS)}
         turns = self.env[TURN]._read_group(
             [("create_date", ">=", first - timedelta(days=1))],
@@ -81,11 +83,13 @@ class Overview(models.AbstractModel):
             if day := days.get(moment.date()):
                 day["turns"] += count
                 day["tokens"] += tokens or 0
-                day["failed"] += count if state == "failed" else 0
+                if state in day:  # else it is open
+                    day[state] += count
         for date, outcome, count in self._calls(first):
             if day := days.get(date):
                 day["calls"] += int(count)
-                day["errors"] += 0 if outcome in NO_ERRORS else int(count)
+                kind = "prevented" if outcome in BY_DECISION else "errors"
+                day["ok" if outcome == "ok" else kind] += int(count)
         ratings = self.env["woow_paas_platform.answer_rating"]._read_group(
             [("create_date", ">=", first - timedelta(days=1))],
             ["create_date:day", "value"],

@@ -12,7 +12,8 @@ class ToolCallReport(models.Model):
 
     What is grouped is computed by PostgreSQL at each level with the number of calls as the weight, so counts
     and rates are exact there, and medians and percentiles as exact as durations are counted. A call says the
-    same before and after it was folded: days are those of UTC, durations are rounded alike."""
+    same before and after it was folded: days are those of UTC, durations are rounded alike. Calls that never
+    ran have no duration."""
 
     _name = "woow_paas_platform.tool_call_report"
     _description = "Tool Call Statistics"
@@ -51,8 +52,9 @@ class ToolCallReport(models.Model):
                    CASE WHEN outcome IN %s THEN 0 ELSE calls END AS errors,
                    CASE WHEN outcome IN %s THEN 0.0 ELSE 100.0 END
                         AS error_rate,
-                   duration AS duration_median, duration AS duration_p95, total_duration, bytes, tokens
+                   lasted AS duration_median, lasted AS duration_p95, total_duration, bytes, tokens
               FROM (
+                SELECT *, CASE WHEN duration > 0 OR outcome = 'ok' THEN duration END AS lasted FROM (
                     SELECT c.id, c.create_date::date AS date, c.server_id, c.server_name, c.tool_id,
                            c.tool_name, t.assistant_id, c.user_id, c.outcome, 1 AS calls,
                            %s AS duration, c.duration_ms::float8 AS total_duration,
@@ -65,7 +67,7 @@ class ToolCallReport(models.Model):
                            s.assistant_id, s.user_id, s.outcome, s.calls, s.duration,
                            s.total_duration, s.bytes, s.tokens
                       FROM woow_paas_platform_tool_call_sum s
-                   ) counted
+                ) counted) told
             """,
             self.env._("Unknown tools"),
             self.env._("Built-in tools"),

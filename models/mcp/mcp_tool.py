@@ -60,7 +60,7 @@ class McpTool(models.Model):
 
     review_state = fields.Selection(
         [
-            ("approved", "Approved"),
+            ("approved", "In Use"),
             ("new", "New"),
             ("changed", "Changed"),
             ("refused", "Refused"),

@@ -781,16 +781,19 @@ class ToolCall(models.Model):
             "summary"}``
         """
         self.ensure_one()
-        steps = [
-            {
-                "check": check,
-                "answer": answer,
-                "title": self._said_of(explanation.TITLES, check),
-                "text": self._said_of(explanation.ANSWERS, f"{check}.{answer}"),
-                "setting": self._setting_of(check),
-            }
-            for check, answer in self.trace or []
-        ]
+        steps = []
+        for check, answer in self.trace or []:
+            if self.outcome and (check, answer) == ("decision", "pending"):
+                answer = "not_asked"
+            steps.append(
+                {
+                    "check": check,
+                    "answer": answer,
+                    "title": self._said_of(explanation.TITLES, check),
+                    "text": self._said_of(explanation.ANSWERS, f"{check}.{answer}"),
+                    "setting": self._setting_of(check),
+                }
+            )
         return {
             "id": self.call_id,
             "outcome": self.outcome or None,

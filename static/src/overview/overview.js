@@ -164,23 +164,8 @@ export class Overview extends Component {
         return all ? formatPercentage(sumOf("good") / all, { digits: [false, 0] }) : "–";
     }
 
-    /** Days with those that went well apart, so that bars can be stacked. */
-    get days() {
-        this.shown ??= new WeakMap();
-        const { days } = this.data;
-        if (!this.shown.has(days)) {
-            const apart = days.map((day) => ({
-                ...day,
-                answered: day.turns - day.failed,
-                ok: day.calls - day.errors,
-            }));
-            this.shown.set(days, apart);
-        }
-        return this.shown.get(days);
-    }
-
     get charts() {
-        const [good, bad, plain] = ["#3d8f6b", "#c9483f", "#71639e"];
+        const [good, bad, plain, muted] = ["#3d8f6b", "#c9483f", "#71639e", "#8a8d93"];
         const ratings = {
             title: _t("Ratings per day"),
             series: [
@@ -192,14 +177,16 @@ export class Overview extends Component {
             {
                 title: _t("Questions per day"),
                 series: [
-                    { name: "answered", label: _t("Answered"), color: good },
+                    { name: "done", label: _t("Answered"), color: good },
+                    { name: "stopped", label: _t("Stopped"), color: muted },
                     { name: "failed", label: _t("Unanswered"), color: bad },
                 ],
             },
             {
                 title: _t("Tool calls per day"),
                 series: [
-                    { name: "ok", label: _t("Successful"), color: good },
+                    { name: "ok", label: _t("Done"), color: good },
+                    { name: "prevented", label: _t("Not allowed or stopped"), color: muted },
                     { name: "errors", label: _t("Failed calls"), color: bad },
                 ],
             },
