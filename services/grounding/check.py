@@ -14,6 +14,7 @@ from itertools import islice
 from zoneinfo import ZoneInfo
 
 from . import tables
+from .denials import admits_failure, denials
 from .values import (
     DAY,
     DAYS,
@@ -23,8 +24,6 @@ from .values import (
     PIECE,
     WEEKS,
     Value,
-    admits_failure,
-    denials,
     names,
     spoken,
     values,

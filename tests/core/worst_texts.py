@@ -10,7 +10,7 @@ from services.approval import taint
 from services.catalog import address, mcp_json, template_file
 from services.errors import ConfigError
 from services.gateway import asking
-from services.grounding import check, tables, values
+from services.grounding import check, denials, tables, values
 from services.llm import llm_errors, prompt_reader, transcript
 from services.llm.lenient_json import LenientJson, TooDeep
 from services.mail import headers
@@ -396,18 +396,18 @@ PATTERNS = {
         grounding_names,
         ("“", "“a", "「", '"', "**", "** ", "|", "| ", "|a\n", "\n", "| a |", "*", "**a:"),
     ),
-    "services.grounding.values._DENIAL": (
+    "services.grounding.denials._DENIAL": (
         check.MAX_ANSWER,
-        lambda text: list(islice(values.denials(text), check.MAX_CHECKED)),
+        lambda text: list(islice(denials.denials(text), check.MAX_CHECKED)),
         ("no ", "no a. ", "not a ", "n't a a ", "沒有", "沒有。", "0 ", "0個", "[]"),
     ),
-    "services.grounding.values._FAILURE": (
+    "services.grounding.denials._FAILURE": (
         check.MAX_ANSWER,
-        of(values._FAILURE),
+        of(denials._FAILURE),
         ("a", "fai", "can", "no ", "沒", "任何錯", "not "),
     ),
-    "services.grounding.values._SENTENCE_END": (600, of(values._SENTENCE_END), ("a", "。")),
-    "services.grounding.values._IDENTIFIER": (600, of(values._IDENTIFIER), ("a", "a.")),
+    "services.grounding.denials._SENTENCE_END": (600, of(denials._SENTENCE_END), ("a", "。")),
+    "services.grounding.denials._IDENTIFIER": (600, of(denials._IDENTIFIER), ("a", "a.")),
     "services.grounding.values._ABOUT": (20, of(values._ABOUT), ("about ", "約", "a", " $")),
     "services.grounding.values._WORD": (100, of(values._WORD), ("a", " ")),
     "services.grounding.values._GROUPS": (300, values.readings_of, ("1,", "123,", "1.")),
