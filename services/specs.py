@@ -19,6 +19,7 @@ Outcome = Literal[
     "invalid_args",
     "unknown",
 ]
+FAILED: tuple[Outcome, ...] = ("error", "invalid_args", "unknown_tool")  # another call may succeed
 Transport = Literal["auto", "streamable_http", "sse", "stdio"]
 TrustLevel = Literal["none", "annotations", "full"]
 OWN_RECORDS = "Odoo"  # stands for the server of tools that act on the host's own records

@@ -232,6 +232,7 @@ class _Held:
         self.keys["duration"] = set(islice(self.keys["duration"], MAX_DURATIONS))
         self.numbers = sorted(numbers)
         self.text = "\n".join(texts).casefold()
+        self.told = self.text.replace("有沒有", "").replace("有没有", "")  # without what asks
         self.words = frozenset(WORD.findall(self.text))
         self.digits = SEPARATORS.sub("", self.text)
 
@@ -295,7 +296,7 @@ class _Held:
         return text in self.text
 
     def _holds_denial(self, text: str, _value: Value) -> bool:
-        return text in self.text.replace("有沒有", "").replace("有没有", "")  # which asks
+        return text in self.told
 
     def _holds_phone(self, digits: str, _value: Value) -> bool:
         return digits in self.digits

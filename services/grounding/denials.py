@@ -1,4 +1,4 @@
-"""Denials: sentences of an answer that say that there are none of something, which only a call that succeeded can know."""
+"""Denials: sentences of an answer that there are none of something, which only a call that succeeded can tell."""
 
 import re
 from collections.abc import Iterator

@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..specs import CallResult, ToolCall
+from ..specs import FAILED, CallResult, ToolCall
 
-FAILED = ("error", "invalid_args", "unknown_tool")  # outcomes after which another call may succeed
 NO_ANSWER = (
     "The tool gave no answer, and an answer from memory is none: call it again with other arguments, "
     "call another tool, or say that it failed."

@@ -10,6 +10,7 @@ from ...grounding import check
 from ...grounding.values import Value
 from ...llm.answer import Answer
 from ...render import markdown
+from ...specs import FAILED
 from .asking import Asking
 
 ON_THE_SPOT = 20_000  # characters that are checked without leaving the loop, 50 ms at worst
@@ -23,7 +24,7 @@ ASK_AFTER_FAILURE = (
     "error says, call the tool again and answer then; if it fails again, say that you could not find out, "
     "in the language of my question: {question}"
 )
-FAILURES = frozenset(("error", "timeout", "invalid_args", "unknown_tool"))  # outcomes
+NO_ANSWERS = frozenset((*FAILED, "timeout"))  # outcomes after which nothing is known
 MAX_QUESTION = 1_000  # characters that are repeated
 
 
@@ -69,7 +70,7 @@ class Checking(Asking):
                 outcomes.add(message.get("outcome"))
             elif outcomes:
                 break
-        return bool(outcomes) and outcomes <= FAILURES
+        return bool(outcomes) and outcomes <= NO_ANSWERS
 
     def _sources(self) -> Iterator[str]:
         """Messages and results; what this turn's model has said is none, nor what a failed call repeats of it."""
