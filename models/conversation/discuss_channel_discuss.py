@@ -121,14 +121,11 @@ class DiscussChannel(models.Model):
         result = super()._message_update_content(message, **kwargs)
         if kwargs.get("body") is not None:
             # sudo: mail.message, ai_turn - who may edit the message decides what was asked
-            content, turns = (
-                _content_of(message.sudo()),
-                self.env["woow_paas_platform.ai_turn"].sudo(),
-            )
-            asked = turns.search([("message_id", "=", message.id)])
-            asked._reword(content)
-            if not content and not message.sudo().attachment_ids:
-                for turn in asked:
+            message, Turn = message.sudo(), self.env["woow_paas_platform.ai_turn"].sudo()
+            turns = Turn.search([("message_id", "=", message.id)])
+            turns._reword(_content_of(message))
+            if message._is_empty():
+                for turn in turns.filtered(lambda turn: not turn.ended_at):
                     turn._request_stop()
         return result
 
