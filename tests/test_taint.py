@@ -354,7 +354,7 @@ class TestTaint(TurnByHandCase):
             [("turn_id", "=", self.turn.id), ("call_id", "=", "call_2_1")]
         )
         call.outcome = "error"  # its rehearsal has failed, so that nobody was asked
-        self.assertEqual(self._call("GET", path)[1]["steps"][-1]["answer"], "not_asked")
+        self.assertEqual(self._call("GET", path)[1]["steps"][-1]["answer"], "ended")
         call.outcome = False
         self._decide("deny", "call_2_1")
         self._resume("call_2_1")

@@ -71,7 +71,7 @@ class McpTool(models.Model):
         readonly=True,
         copy=False,
         index=True,
-        help="Only tools with an approved definition are offered to a model.",
+        help="Only tools whose definition is in use are offered to a model.",
     )
     is_accepted = fields.Boolean(
         "Accepted",

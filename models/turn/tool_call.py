@@ -784,7 +784,7 @@ class ToolCall(models.Model):
         steps = []
         for check, answer in self.trace or []:
             if self.outcome and (check, answer) == ("decision", "pending"):
-                answer = "not_asked"
+                answer = "ended"
             steps.append(
                 {
                     "check": check,

@@ -79,6 +79,6 @@ ANSWERS = {
     "decision.denied": _lt("To deny the call."),
     "decision.expired": _lt("Nothing in time: the call is refused."),
     "decision.pending": _lt("Nothing yet: the call waits."),
-    "decision.not_asked": _lt("Nothing: the call ended before the user was asked."),
+    "decision.ended": _lt("Nothing: the call ended before a decision."),
     "decision.nobody": _lt("Nobody can be asked here: the call is refused."),
 }
