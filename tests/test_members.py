@@ -58,6 +58,14 @@ class TestMembers(AiHttpCase):
     def _role(self, user):
         return self.workspace._role_of(user)
 
+    def test_the_address_of_a_refused_form_opens_its_page(self):
+        self._sign_in(self.owner)
+        self._refused(email="nobody@acme.example.com")
+        page = self.url_open(f"{self.path}/members")
+        self.assertEqual(
+            (page.status_code, page.url), (200, f"{self.base_url()}{self.path}#members")
+        )
+
     def test_the_owner_adds_and_removes(self):
         self._sign_in(self.owner)
         for user, address in (

@@ -210,6 +210,7 @@ test("can be stopped", async () => {
         [3, { type: "done", state: "stopped", message_id: null }]
     );
     expect(".o_ai_chat_ending").toHaveText(/This answer was stopped/);
+    expect("div.visually-hidden[role=status]").toHaveText("The answer was stopped.");
     expect(".o_ai_chat_send").toHaveCount(1);
 });
 
