@@ -12,6 +12,7 @@ from dev.progress import say
 SLOWEST = 10  # tests that the summary names
 NAMED = 3  # tests that the summary names of those that failed for one reason
 REASON_CHARS = 300
+PROBLEM_CHARS = 1000
 
 
 @dataclass
@@ -137,7 +138,7 @@ def _tests_of(file: Path) -> set[str]:
 
 
 def close(outcomes: list[Outcome]) -> int:
-    """Print the summary and, last, the plain line; the exit code of ``make test``."""
+    """Print the summary and, last, what failed and the plain line; the exit code of ``make test``."""
     say("")
     for outcome in outcomes:
         if not outcome.passed + outcome.failed:
@@ -146,13 +147,18 @@ def close(outcomes: list[Outcome]) -> int:
             f"{outcome.runner}: {outcome.passed} passed, {outcome.failed} failed in {outcome.seconds:.0f} s"
             f" ({outcome.processor_seconds:.0f} s of processor time)"
         )
-        for why, names in _by_reason(outcome.failures).items():
-            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            say(f"  failed: {', '.join(names[:NAMED])}{more}: {why}")
         for name, why in outcome.unstable.items():
             say(f"  unstable, passed when it ran again: {name}: {why}")
-        for problem in outcome.problems:
-            say(f"  problem: {problem}")
+    _tell_slowest(outcomes)
+    for outcome in outcomes:
+        _tell_failures(outcome)
+    passed = sum(outcome.passed for outcome in outcomes)
+    failed = sum(outcome.failed + len(outcome.problems) for outcome in outcomes)
+    say(f"\n{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+def _tell_slowest(outcomes: list[Outcome]) -> None:
     times = [
         (seconds, f"{outcome.runner} {name}")
         for outcome in outcomes
@@ -162,7 +168,14 @@ def close(outcomes: list[Outcome]) -> int:
         say("\nthe slowest tests, with what was set up for them:")
     for seconds, name in sorted(times, reverse=True)[:SLOWEST]:
         say(f"  {seconds:5.1f} s  {name}")
-    passed = sum(outcome.passed for outcome in outcomes)
-    failed = sum(outcome.failed + len(outcome.problems) for outcome in outcomes)
-    say(f"\n{passed} passed, {failed} failed")
-    return 0 if passed and not failed else 1
+
+
+def _tell_failures(outcome: Outcome) -> None:
+    """Who sees only the end of a long output sees these."""
+    if not outcome.ok:
+        say(f"\nwhat failed in {outcome.runner}:")
+    for why, names in _by_reason(outcome.failures).items():
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        say(f"  failed: {', '.join(names[:NAMED])}{more}: {why}")
+    for problem in outcome.problems:
+        say(f"  problem: {problem[:PROBLEM_CHARS]}")

@@ -327,19 +327,14 @@ def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[
     together = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
     tests = Pytest("e2e", [ROOT / "tests/e2e", "-q", *together, *arguments])
     others = [conformance.run(LOGS / "test", instance)] if beside else []
-    outcome = _checked(tests)
+    outcome = tests.finish()
     if 0 < outcome.failed <= UNSTABLE and not arguments:
         failed = [_address(name) for name in outcome.failures]
-        outcome = report.settled(outcome, _checked(Pytest("e2e-again", [*failed, "-q", "-n", "1"])))
-    return [outcome, *others]
-
-
-def _checked(tests: Pytest) -> report.Outcome:
-    """The outcome of a run of *e2e*, with what its Odoos complain about in their logs."""
-    outcome = tests.finish()
+        again = Pytest("e2e-again", [*failed, "-q", "-n", "1"]).finish()
+        outcome = report.settled(outcome, again)
     for log in sorted(LOGS.glob("e2e-*.log")):
         outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
-    return outcome
+    return [outcome, *others]
 
 
 def _address(name: str) -> str:

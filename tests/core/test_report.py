@@ -41,6 +41,7 @@ def test_tests_that_failed_for_one_reason_are_told_once(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "failed: a::b0, a::b1, a::b2 and 2 more: no port\n" in said
     assert "failed: a::c: 2 != 1\n" in said
+    assert said.index("the slowest tests") < said.index("failed: a::b0")
     assert "2 passed, 6 failed" in said
 
 
