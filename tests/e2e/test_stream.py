@@ -105,7 +105,7 @@ def test_a_bad_position_is_told(odoo, scripted_llm):
 
 def test_one_person_leaves_threads_for_the_others(odoo, scripted_llm):
     """A threaded server gives a thread to each stream."""
-    script(scripted_llm, "generous", latency=60, chunkSize=8)
+    script(scripted_llm, "generous", latency=500, chunkSize=8)  # lasts until it is stopped
     turn = Chat(odoo).ask("generous")
     other = Chat(odoo, login="owner").ask("generous")
     with contextlib.ExitStack() as stack:
@@ -121,7 +121,9 @@ def test_one_person_leaves_threads_for_the_others(odoo, scripted_llm):
         assert statuses == [200] * (len(statuses) - 1) + [503]
         assert answer.headers["retry-after"]
         assert next(other.lines())
-    assert turn.wait_ended() == "done"
+    for each in (turn, other):
+        each.stop()
+        assert each.wait_ended() == "stopped"
 
 
 LIMIT = 10  # s that a request may take

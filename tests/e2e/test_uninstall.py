@@ -78,7 +78,7 @@ env['ir.attachment']._gc_file_store()
 """
 ANSWER = {"content": "Here."}
 # Between the commit of another process that installs a module and its word to this one, crons of that module may run.
-TOO_EARLY = r"ir_cron: Job 'AI: (?s:.*)KeyError: 'woow_paas_platform\."
+TOO_EARLY = r"ir_cron: Job ['\"]AI: (?s:.*)KeyError: 'woow_paas_platform\."
 
 
 def _rows(odoo, database):
