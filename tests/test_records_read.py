@@ -23,6 +23,23 @@ class TestRecordsRead(PartnersCase):
         self.assertLess(len(said), 24_000)
         self.assertIn("category_id: many2many -> res.partner.category", said)
 
+    def test_a_question_is_answered_with_the_fields_that_it_names(self):
+        """A small model asks describe_model as it was asked itself."""
+
+        def fields(query, **about):
+            said, data = self._read(self.internal, "describe_model", query=query, **about)
+            self.assertIn("There is no field “", said)
+            return [one["name"] for one in data["fields"]]
+
+        partners = {"model": "res.partner"}
+        self.assertEqual(fields("In which city is Azurite?", **partners), ["city"])
+        self.env["res.lang"]._activate_lang("zh_TW")
+        self.internal.lang = "zh_TW"
+        label = self.env["res.partner"].with_context(lang="zh_TW")._fields["city"]
+        label = label._description_string(self.env(context={"lang": "zh_TW"}))
+        self.assertIn("city", fields(f"Azurite 在哪個{label}？", **partners))
+        self.assertIn("email", fields("x" * 5000, **partners))
+
     def test_choices_that_are_left_out_are_counted(self):
         said, _data = self._read(self.internal, "describe_model", model="res.partner", query="tz")
         self.assertRegex(said, r"tz\S* selection \[.*, and [0-9]+ more\]")

@@ -4,6 +4,7 @@ They return what the model reads and, for people, the same as data that a view c
 """
 
 import contextlib
+import re
 
 from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
@@ -20,6 +21,7 @@ MAX_FIELDS = 60
 SHEETS = 5  # records that are told one by one; more become a table
 MAX_DESCRIBED = 120  # fields of one answer
 CHOICES = 30  # of a field that are described
+QUERY_CHARS = 200  # of a question about fields
 LISTED = 20  # records that a sentence tells
 COUNTED = 10_000  # records, then nobody counts on
 
@@ -53,25 +55,22 @@ def find_models(scope, given):
 
 def describe_model(scope, given):
     model = scope.model(given["model"])
-    query = str(given.get("query") or "").strip().lower()
+    query = str(given.get("query") or "").strip().lower()[:QUERY_CHARS]
     access = scope.access[model._name]
     kinds = vals.kinds(model) if "create" in access.operations else {}
-    described = []
     can_write = access.operations & {"create", "update"}
     pictures = {
         name: field
         for name, field in scope.pictures(model).items()
         if can_write and vals.is_writable(model, field)
     }
-    for name, field in (scope.fields(model) | pictures).items():
-        one = values.described(scope, model, field)
-        if query and query not in name and query not in one["label"].lower():
-            continue
+    fields = scope.fields(model) | pictures
+    described = [values.described(scope, model, field) for field in fields.values()]
+    described, note = _matching(scope, model, described, query)
+    for one in described:
+        field = fields[one["name"]]
         if vals.is_writable(model, field, kinds) and can_write:
             one["required" if field.required else "writable"] = True
-        described.append(one)
-    if not described and query:
-        raise unknown("field", query, scope.fields(model))
     described.sort(key=lambda one: (not one.get("required"), one["name"] in _LESS, one["name"]))
     shown = described[:MAX_DESCRIBED]
     lines = [f"{model._name} ({model._description}); * is required, + may be written"]
@@ -85,7 +84,28 @@ def describe_model(scope, given):
         lines.append(f"{one['name']}{mark}: {one['type']}{extra} “{one['label']}”")
     if len(described) > len(shown):
         lines.append(f"[{len(described) - len(shown)} more; ask with query]")
-    return text.cap("\n".join(lines), render.CAP), {"model": model._name, "fields": shown}
+    return text.cap("\n".join([*note, *lines]), render.CAP), {"model": model._name, "fields": shown}
+
+
+def _matching(scope, model, described, query):
+    """Fields with a name or label that holds the query; else those that it names, as a question does, or the usual.
+
+    :param described: of `values.described`
+    :return: some of them, and lines that say that none is what was asked for
+    """
+    if not query:
+        return described, []
+    if found := [one for one in described if query in one["name"] or query in one["label"].lower()]:
+        return found, []
+    spaced = " ".join(["", *re.findall(r"\w+", query), ""])
+
+    def is_named(word):
+        return f" {word} " in spaced if word.isascii() else word in query
+
+    usual = {"name", *values.default_columns(scope, model)}
+    named = [one for one in described if is_named(one["name"]) or is_named(one["label"].lower())]
+    found = named or [one for one in described if one["name"] in usual]
+    return found, [str(unknown("field", query, [one["name"] for one in described]))]
 
 
 _LESS = frozenset({"create_uid", "create_date", "write_uid", "write_date", "display_name"})
