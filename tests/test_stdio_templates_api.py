@@ -56,6 +56,19 @@ class TestStdioTemplatesApi(Released, McpApiCase):
             self.assertNotIn("s3cret", str(answer))
         self._json("DELETE", path, None, 204)
 
+    def test_the_folder_in_the_empty_field_is_accepted(self):
+        def shown(scope):
+            return self._offered(scope)["filesystem"]["field_placeholders"]["allowed_roots"]
+
+        self._sign_in(self.admin)
+        values = {"allowed_roots": shown("?scope=system")}
+        self.assertEqual(values, {"allowed_roots": str(self.root)})
+        body = {"template": "filesystem", "values": values, "scope": "system", "name": "files"}
+        self._json("POST", SERVERS, body, 201)
+        self.assertEqual(shown("?scope=user"), "")
+        self._sign_in(self.owner)
+        self.assertEqual((shown(""), shown("?scope=system")), ("", ""))
+
     def test_bad_input(self):
         self._sign_in(self.admin)
         files, shop = {"template": "filesystem"}, {"template": "postgresql"}

@@ -123,19 +123,26 @@ class McpTemplate(models.Model):
         known = [("transport", "=", "stdio"), ("code", "in", list(stdio_templates.TEMPLATES))]
         return self.search(["|", ("transport", "!=", "stdio"), "&", *known])
 
+    def _release(self):
+        """The operator's release of the command, None without one."""
+        self.ensure_one()
+        if self.transport != "stdio":
+            return None
+        return server_files.current().templates.get(self.code)
+
     def _operator_lines(self, scope):
         """Lines that the operator has to add for servers of this scope; ``""`` where they can be made."""
         self.ensure_one()
         if self.transport != "stdio":
             return ""
-        release = server_files.current().templates.get(self.code)
+        release = self._release()
         return stdio_templates.lines(self.code, release, owners=scope == "user")
 
     def _api_data(self, scope):
         """:param scope: of the server that is about to be made"""
         self.ensure_one()
         lines = self._operator_lines(scope)
-        fields = [field._api_data() for field in self.field_ids]
+        fields = [field._api_data(scope) for field in self.field_ids]
         environments = self._environments()
         return {
             "id": self.code,
@@ -169,9 +176,8 @@ class McpTemplate(models.Model):
 
     def _environments(self):
         """Environments in which servers may start, none where the operator has released nothing."""
-        release = server_files.current().templates.get(self.code)
-        is_released = self.transport == "stdio" and release
-        return stdio_templates.environments(release) if is_released else []
+        release = self._release()
+        return stdio_templates.environments(release) if release else []
 
     def _given(self, values):
         """The entered values, trimmed.
@@ -345,13 +351,21 @@ class McpTemplateField(models.Model):
             "secret": self.secret,
         }
 
-    def _api_data(self):
+    def _api_data(self, scope):
         self.ensure_one()
         return {
             "name": self.name,
             "label": self.label,
-            "placeholder": self.placeholder or "",
+            "placeholder": self._example(scope),
             "help": self.help or "",
             "required": self.required,
             "secret": self.secret,
         }
+
+    def _example(self, scope):
+        """Text of the empty field: of folders one that would be accepted, for who may know it."""
+        release = self.template_id._release()
+        is_admin = self.env.user.has_group("woow_paas_platform.group_admin")
+        owners = scope == "user" or not is_admin
+        folder = release and stdio_templates.folder_example(release, self.name, owners=owners)
+        return (self.placeholder or "") if folder is None else folder

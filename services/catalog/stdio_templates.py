@@ -131,6 +131,16 @@ def in_environment(release: FileServer, env_type: str, env_config: Any) -> FileS
     raise ConfigError(NO_ENVIRONMENT)
 
 
+def folder_example(release: FileServer, name: str, *, owners: bool) -> str | None:
+    """Example of a field that holds folders: a released one; owners learn no folder of the host.
+
+    :return: None for a field that holds something else
+    """
+    if name != TEMPLATES[release.name].folders:
+        return None
+    return "" if owners else next(iter(release.roots), "")
+
+
 def filled(release: FileServer, values: Mapping[str, str], *, workspace: str = "") -> FileServer:
     """The server that the operator's release and the filled fields make together.
 
