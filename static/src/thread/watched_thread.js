@@ -149,8 +149,7 @@ export class WatchedThread extends Reactive {
         if (!older.length) {
             this.hasMore = hasMore;
         }
-        const behind = latest.findIndex((message) => message.queued);
-        latest.splice(behind === -1 ? latest.length : behind, 0, ...live);
+        latest.splice(this.placeOfLive(latest, turn), 0, ...live);
         this.messages = [...older, ...latest, ...unsent];
         if (turn && this.isShown) {
             this.follow(turn.id, turn.stream_url, runningKey);
@@ -161,6 +160,16 @@ export class WatchedThread extends Reactive {
         if (unseen) {
             this.see();
         }
+    }
+
+    /** Below its question; a retry below the answers before it, and above what was asked meanwhile. */
+    placeOfLive(messages, turn) {
+        const asked = messages.findIndex(({ role, turnId }) => role === "user" && turnId === turn?.id);
+        const queued = messages.findIndex((message) => message.queued);
+        if (asked !== -1) {
+            return asked + 1;
+        }
+        return queued === -1 ? messages.length : queued;
     }
 
     /** Tells the server that the person has the answers in view, if so. */

@@ -120,6 +120,25 @@ test("that is queued is found after a reload, and can be taken back", async () =
     expect(".o_ai_chat_stop").toHaveCount(1);
 });
 
+test("that was taken back leaves the running answer below its own question", async () => {
+    const conversation = server.conversation();
+    const asked = server.message(conversation, "user", "First");
+    asked.turn_id = server.startTurn(conversation).id;
+    server.message(conversation, "user", "Second").turn_id = asked.turn_id + 1;
+    const stopped = { id: asked.turn_id + 1, state: "stopped", tool_calls: [], timeline: [] };
+    server.message(conversation, "assistant", "", stopped);
+    await mountChat({ conversationId: conversation.id });
+    await say(server, [1, { type: "text_block", html: "<p>One.</p>", step: 0 }]);
+    const shown = queryAllTexts(".o_ai_chat_message");
+    expect(shown.map((text) => text.match(/First|One|Second|stopped/)?.[0])).toEqual([
+        "First",
+        "One",
+        "Second",
+        "stopped",
+    ]);
+    expect(".o_ai_chat_versions").toHaveCount(0);
+});
+
 test("during an answer may join it, and stands where it did", async () => {
     const conversation = server.conversation();
     await mountChat({ conversationId: conversation.id });
