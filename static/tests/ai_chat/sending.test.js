@@ -125,7 +125,8 @@ test("that was taken back leaves the running answer below its own question", asy
     const asked = server.message(conversation, "user", "First");
     asked.turn_id = server.startTurn(conversation).id;
     server.message(conversation, "user", "Second").turn_id = asked.turn_id + 1;
-    const stopped = { id: asked.turn_id + 1, state: "stopped", tool_calls: [], timeline: [] };
+    const none = { tool_calls: [], timeline: [], usage: null, error: null };
+    const stopped = { id: asked.turn_id + 1, state: "stopped", ...none };
     server.message(conversation, "assistant", "", stopped);
     await mountChat({ conversationId: conversation.id });
     await say(server, [1, { type: "text_block", html: "<p>One.</p>", step: 0 }]);
