@@ -171,7 +171,7 @@ def _tell_slowest(outcomes: list[Outcome]) -> None:
 
 
 def _tell_failures(outcome: Outcome) -> None:
-    """Who sees only the end of a long output sees these."""
+    """Print failures, last, for readers who see only the end of a long output."""
     if not outcome.ok:
         say(f"\nwhat failed in {outcome.runner}:")
     for why, names in _by_reason(outcome.failures).items():

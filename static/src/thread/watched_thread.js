@@ -164,7 +164,9 @@ export class WatchedThread extends Reactive {
 
     /** Below its question; a retry below the answers before it, and above what was asked meanwhile. */
     placeOfLive(messages, turn) {
-        const asked = messages.findIndex(({ role, turnId }) => role === "user" && turnId === turn?.id);
+        const asked = messages.findIndex(
+            ({ role, turnId }) => role === "user" && turnId === turn?.id
+        );
         const queued = messages.findIndex((message) => message.queued);
         if (asked !== -1) {
             return asked + 1;
