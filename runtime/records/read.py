@@ -4,7 +4,6 @@ They return what the model reads and, for people, the same as data that a view c
 """
 
 import contextlib
-import re
 
 from odoo.exceptions import AccessError, MissingError
 from odoo.fields import Domain
@@ -97,7 +96,7 @@ def _matching(scope, model, described, query):
         return described, []
     if found := [one for one in described if query in one["name"] or query in one["label"].lower()]:
         return found, []
-    spaced = " ".join(["", *re.findall(r"\w+", query), ""])
+    spaced = "".join(one if one.isalnum() or one == "_" else " " for one in f" {query} ")
 
     def is_named(word):
         return f" {word} " in spaced if word.isascii() else word in query
