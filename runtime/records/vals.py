@@ -21,6 +21,7 @@ MAX_FILES = 10  # of one message
 MAX_TEXT = 100_000  # characters of a value
 LISTED = 20  # ids that a sentence tells
 _DEFAULT = re.compile(r"""['"]default_(\w+)['"]\s*:\s*['"](\w+)['"]""")
+UNNUMBERED = ("New", "/")  # defaults of a name for which a number is drawn
 LOST = {
     ("pictures",): _lt("pictures"),
     ("formatting",): _lt("formatting"),
@@ -40,6 +41,14 @@ def of(scope, model, given, records=None):
     found = {}
     for name, value in given.items():
         field = scope.pictures(model).get(name) or scope.field(model, name)
+        if is_number(model, field):
+            raise RecordError(
+                _lt(
+                    "“%(field)s” of %(model)s is a number that Odoo gives. Leave it out.",
+                    field=field.name,
+                    model=model._name,
+                )
+            )
         if not is_writable(model, field):
             if records is not None or field.type != "selection":
                 raise RecordError(
@@ -258,7 +267,18 @@ def is_writable(model, field, kinds=()):
         # It would change a record of that model.
         or (field.related and field.related_field.model_name in deny_list.READ_ONLY)
         or not model._has_field_access(field, "write")
+        or is_number(model, field)
     )
+
+
+def is_number(model, field):
+    """True for the name of a record, such as an order, that a sequence gives when it is created.
+
+    Forms show it as it is; the ORM would take any text instead of the number, and leave the document without one.
+    """
+    if field.name != model._rec_name or not callable(field.default):
+        return False
+    return field.default(model.with_context(lang=None)) in UNNUMBERED
 
 
 def kinds(model):

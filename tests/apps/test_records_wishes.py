@@ -298,6 +298,21 @@ class TestRecordsWishes(RehearsalCase):
             self._print(order)
         self.assertEqual(order.message_attachment_count, 1)
 
+    def test_a_document_is_called_by_its_number(self):
+        """The ORM takes a name for it, which no form does."""
+        order = self._created("sale.order", partner_id="Wishful Customer")
+        self.assertRegex(order.name, r"^S\d+$")
+        for model, more in (("sale.order", {}), ("purchase.order", {"date_order": "2026-12-01"})):
+            values = {"name": "Chairs", "partner_id": "Wishful Customer", **more}
+            said = self._not_done("create_record", model=model, values=values)
+            self.assertIn(f"“name” of {model} is a number that Odoo gives.", said)
+        wanted = {"model": "sale.order", "ids": order.ids, "values": {"name": "Chairs"}}
+        self.assertIn("is a number that Odoo gives", self._not_done("update_records", **wanted))
+        said, _data = self._read(self.internal, "describe_model", model="sale.order", query="name")
+        self.assertRegex(said, r"(?m)^name: char")
+        line = {"model": "sale.order.line", "query": "name"}
+        self.assertIn("name*: text", self._read(self.internal, "describe_model", **line)[0])
+
     def test_what_is_sent_tells_no_hidden_amount(self):
         """Neither by its text, which a template makes of the order, nor by the report that comes with it."""
         order = self._quotation()
