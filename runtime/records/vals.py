@@ -41,23 +41,9 @@ def of(scope, model, given, records=None):
     found = {}
     for name, value in given.items():
         field = scope.pictures(model).get(name) or scope.field(model, name)
-        if is_number(model, field):
-            raise RecordError(
-                _lt(
-                    "“%(field)s” of %(model)s is a number that Odoo gives. Leave it out.",
-                    field=field.name,
-                    model=model._name,
-                )
-            )
         if not is_writable(model, field):
             if records is not None or field.type != "selection":
-                raise RecordError(
-                    _lt(
-                        "“%(field)s” of %(model)s cannot be written.",
-                        field=field.name,
-                        model=model._name,
-                    )
-                )
+                raise _not_writable(model, field)
             found[field.name] = _kind(model, field, value)
             continue
         if records is not None and field.name == model._active_name:
@@ -271,6 +257,20 @@ def is_writable(model, field, kinds=()):
     )
 
 
+def _not_writable(model, field):
+    if is_number(model, field):
+        said = _lt(
+            "“%(field)s” of %(model)s is a number that Odoo gives. Leave it out.",
+            field=field.name,
+            model=model._name,
+        )
+    else:
+        said = _lt(
+            "“%(field)s” of %(model)s cannot be written.", field=field.name, model=model._name
+        )
+    return RecordError(said)
+
+
 def is_number(model, field):
     """True for the name of a record, such as an order, that a sequence gives when it is created.
 
@@ -298,9 +298,7 @@ def kinds(model):
 def _kind(model, field, value):
     known = kinds(model)
     if not is_writable(model, field, known):
-        raise RecordError(
-            _lt("“%(field)s” of %(model)s cannot be written.", field=field.name, model=model._name)
-        )
+        raise _not_writable(model, field)
     chosen = convert.scalar(model, field, value)
     if chosen not in known[field.name]:
         raise unknown(f"{field.name} of a new record", value, sorted(known[field.name]))
