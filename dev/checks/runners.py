@@ -328,13 +328,23 @@ def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[
     tests = Pytest("e2e", [ROOT / "tests/e2e", "-q", *together, *arguments])
     others = [conformance.run(LOGS / "test", instance)] if beside else []
     outcome = tests.finish()
+    complaints = _complaints_of_servers()
     if 0 < outcome.failed <= UNSTABLE and not arguments:
         failed = [_address(name) for name in outcome.failures]
         again = Pytest("e2e-again", [*failed, "-q", "-n", "1"]).finish()
         outcome = report.settled(outcome, again)
-    for log in sorted(LOGS.glob("e2e-*.log")):
-        outcome.problems += _complaints(log, testbed.expected_patterns(log.name))
+        complaints += _complaints_of_servers()
+    outcome.problems += dict.fromkeys(complaints)  # a log that was not made anew tells them twice
     return [outcome, *others]
+
+
+def _complaints_of_servers() -> list[str]:
+    """What the Odoos of *e2e* complain about in their logs."""
+    return [
+        complaint
+        for log in sorted(LOGS.glob("e2e-*.log"))
+        for complaint in _complaints(log, testbed.expected_patterns(log.name))
+    ]
 
 
 def _address(name: str) -> str:
