@@ -339,7 +339,7 @@ def _e2e(instance: Instance, arguments: Sequence[str], *, beside: bool) -> list[
 
 
 def _complaints_of_servers() -> list[str]:
-    """What the Odoos of *e2e* complain about in their logs."""
+    """Complaints in the logs of the Odoos of *e2e*."""
     return [
         complaint
         for log in sorted(LOGS.glob("e2e-*.log"))
